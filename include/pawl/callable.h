@@ -1,5 +1,5 @@
-// From any function to a Worker: which functions Runtime::serve takes, and what becomes of what they return. You need
-// it only to call a worker without a runtime:
+// From any function to a Worker: which functions Runtime::serve takes, and how their return values become replies. You
+// need it only to call a worker without a runtime:
 //
 //   const pawl::Worker worker = pawl::worker_of([](pawl::Work& work) { return work.input(); });
 //   const pawl::Reply reply = pawl::reply_of(pawl::Failure{.code = 404, .message = "no such order"});
@@ -43,15 +43,15 @@ concept HasSignature = requires(F function) {
 
 template <class Parameter, class T>
 inline constexpr bool is_a = std::same_as<std::remove_cvref_t<Parameter>, T>;
-// What is not data: it is passed by reference.
+// Parameters that are not data: they are passed by reference.
 template <class Parameter>
 inline constexpr bool is_context = is_a<Parameter, Work> || is_a<Parameter, Transaction>;
-// The input is read, never changed.
+// The input is read-only.
 template <class Parameter>
 inline constexpr bool is_input = !is_context<Parameter> && (!std::is_lvalue_reference_v<Parameter> ||
                                                             std::is_const_v<std::remove_reference_t<Parameter>>);
 
-// The input comes first, then Work&, then Transaction&, each if it is wanted.
+// The input comes first, then Work&, then Transaction&, each if the function takes it.
 template <class... A>
 struct Shape {
   static constexpr bool ok = true;
@@ -100,7 +100,7 @@ decltype(auto) call_without(F& function, const Surroundings& around, std::tuple<
 
 }  // namespace detail
 
-// The reply that a returned value means.
+// The reply for a returned value.
 template <class T>
 requires(!detail::is_result<T> && !std::same_as<T, Reply> && !std::same_as<T, Payload> && !std::same_as<T, Failure> &&
          !std::same_as<T, Error>) Reply reply_of(const T& value) {
@@ -135,7 +135,7 @@ Reply reply_by(const Call& call) {
   }
 }
 
-// An input that is not what the worker takes stays so: no other attempt would mend it.
+// An input of the wrong type stays wrong: another attempt would not change that.
 inline Reply wrong_input(const Work& work, const Error& error) {
   return Reply(Failure{.code = 400,
                        .message = "the input of topic " + work.topic().raw() + ": " + error.detail,

@@ -1,6 +1,6 @@
 // Codec<T>: how a value of T becomes the bytes of a Payload, and how it is read back. You rarely write one. Describe a
 // struct in one line and include an adapter: <pawl_boost/json.h> for Boost.Describe, or <pawl_nlohmann/json.h> for
-// types with to_json and from_json. For a form of your own, specialise it:
+// types with to_json and from_json. For another format, specialise it:
 //
 //   struct Celsius {
 //     int degrees = 0;
@@ -18,7 +18,7 @@
 //     }
 //   };
 //
-// Payload itself is bytes that are passed on as they are. A std::string is a value like any other: with an adapter it
+// Payload itself is bytes that are passed on unchanged. A std::string is a value like any other: with an adapter it
 // becomes a JSON string. A string literal is neither: write Payload("...") or std::string("...").
 #pragma once
 
@@ -70,10 +70,10 @@ Result<Payload> encode(const T& value) {
   if constexpr (Coded<T>)
     return Codec<T>::encode(value);
   else
-    return Error{ErrorCode::unsupported, {}};  // the compiler has said so already
+    return Error{ErrorCode::unsupported, {}};  // the compiler has reported it already
 }
 
-// The value that the bytes hold. The error names the field and what was expected: `lines[2].sum: expected a number`.
+// The value in the bytes. The error names the field and what was expected: `lines[2].sum: expected a number`.
 template <class T>
 Result<T> decode(const Payload& bytes) {
   detail::require_codec<T>();

@@ -1,4 +1,4 @@
-// Error: what went wrong, as a value. The code is for programs, the detail is for people and says what to do next.
+// Error: what went wrong, as a value. The code is for programs, the detail is for people and tells what to do next.
 //
 //   bool worth_another_call(const pawl::Error& error) { return error.code == pawl::ErrorCode::retry_later; }
 //   void log(const pawl::Error& error) { std::fprintf(stderr, "%s\n", to_string(error).c_str()); }
@@ -14,12 +14,12 @@ enum class ErrorCode : std::uint8_t {
   invalid,          // the input is wrong: correct it and call again
   not_found,        // no such job, activity, graph or file
   already_exists,   // the unique id is taken
-  already_done,     // this very step committed before: carry on
-  conflict,         // somebody else moved the state: re-read, then decide again
+  already_done,     // exactly this step was committed before: continue
+  conflict,         // another process changed the state: read it again, then decide again
   fenced,           // this process no longer owns the lane: stop
   retry_later,      // nothing happened; the same call may succeed later
-  outcome_unknown,  // it may have happened: re-read, never guess
-  corrupt,          // stored data contradicts itself: stop that job and say so
+  outcome_unknown,  // it may have happened: read it again, never guess
+  corrupt,          // stored data contradicts itself: the job is stopped and the error reported
   over_limit,       // a named limit was reached
   unsupported,      // this binary or this store cannot do that
   failed,           // the job ended without a result

@@ -1,4 +1,4 @@
-// Event: what happens in jobs, as it becomes durable. Runtime::observe adds an observer.
+// Event: what happens in jobs, reported when it is durable. Runtime::observe adds an observer.
 //
 //   void show(const pawl::Event& event) {
 //     if (event.kind == pawl::Event::Kind::activity_closed)
@@ -28,10 +28,10 @@ struct Event {
     job_closed,
     job_parked,
     activity_retried,  // an attempt failed; `at` is when the next one begins
-    activity_unknown,  // at most once, and nobody knows whether it acted
+    activity_unknown,  // at most once, and it is unknown whether it acted
     job_paused,
     job_resumed,
-    job_announced,  // what its graph publishes: `output` is the job's data, `code` 202 while it goes on
+    job_announced,  // what its graph publishes: `output` is the job's data, `code` 202 while it continues
   };
   Kind kind = Kind::job_started;
   JobId job{""};
@@ -41,14 +41,14 @@ struct Event {
   std::string ledger;
   std::int32_t code = 0;
   Instant at;
-  std::optional<ActivityKind> activity_kind{};  // none: it is about the job
-  Payload output{};                             // of one that closed, or of the pending answer
+  std::optional<ActivityKind> activity_kind{};  // none: the event is about the job
+  Payload output{};                             // of a closed activity, or of the pending reply
   std::optional<WaitView> waits_for{};          // of one that opened and waits
 };
 
-// Called on the engine's thread: be quick, and wait for nothing. What it throws is reported as a problem.
+// Called on the engine's thread: be quick, and do not wait for anything. What it throws is reported as a problem.
 using Observer = std::function<void(const Event&)>;
-// What went wrong and harms no job's state, for people: one line each, repeated at most every ten seconds.
+// Problems that do not harm any job's state, for people: one line each, repeated at most every ten seconds.
 using ProblemReporter = std::function<void(const std::string&)>;
 
 }  // namespace pawl

@@ -4,9 +4,9 @@
 //     if (cents > 10'000) throw pawl::Failure{.code = 402, .message = "the card was declined", .retryable = false};
 //   }
 //
-// The code decides which transitions of the graph fire. A failure that is retryable is tried again as the retry policy
-// of the activity says; one that is not ends the activity at once. Whatever else a worker throws becomes a failure with
-// code 500 and the exception's text, and is retryable.
+// The code decides which transitions of the graph fire. A retryable failure is attempted again by the retry policy of
+// the activity; any other ends the activity at once. Anything else that a worker throws becomes a retryable failure
+// with code 500 and the exception's text.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +40,9 @@ struct Failure {
   }
 };
 
-// How it is kept as the output of its activity: {"code": 402, "message": "...", "data": ...}, the data only if there is
-// any.
+// Its form as the output of an activity: {"code": 402, "message": "...", "data": ...}, the data only if there is any.
 Payload to_payload(const Failure& failure);
-// What the output of an activity that failed says, whatever its form is.
+// Reads the output of a failed activity, in any form.
 Failure failure_of(std::int32_t code, const Payload& output);
 
 // "402: the card was declined"

@@ -1,5 +1,5 @@
-// What became of an effect that may have happened: an activity that acts at most once was begun, and its worker did not
-// live to say how it ended. A probe looks and answers by itself; else a person decides, and says so with Job::settle.
+// Whether an effect happened that is unknown: an at-most-once activity began, and its worker crashed before it replied.
+// A probe finds it out automatically; otherwise a person decides, with Job::settle.
 //
 //   pawl::Status look_at_the_bank(pawl::Runtime& runtime) {
 //     return runtime.probe("payments.charge", [](const pawl::Work& work) {
@@ -24,18 +24,18 @@ class Finding {
  public:
   enum class Kind : std::uint8_t { done, failed, not_done, cannot_tell };
 
-  // It happened: this is its output, as if the worker had answered.
+  // It happened: this is its output, as if the worker had replied.
   template <class T>
   static Finding done(const T& output, std::int32_t code = 200) {
     auto bytes = encode(output);
     if (!bytes) return failed(Failure{.code = 500, .message = bytes.error().detail});
     return {Kind::done, code, std::move(*bytes)};
   }
-  // It did not happen, and another attempt would not mend it.
+  // It did not happen, and another attempt would not change that.
   static Finding failed(const Failure& failure) { return failed(to_payload(failure), failure.code); }
   static Finding failed(Payload error, std::int32_t code) { return {Kind::failed, code, std::move(error)}; }
   static Finding not_done() { return {Kind::not_done, 0, {}}; }        // it did not happen: do it now
-  static Finding cannot_tell() { return {Kind::cannot_tell, 0, {}}; }  // of a probe: hold it for a person
+  static Finding cannot_tell() { return {Kind::cannot_tell, 0, {}}; }  // of a probe: leave it to a person
 
   Kind kind() const { return kind_; }
   std::int32_t code() const { return code_; }

@@ -1,5 +1,5 @@
-// An app in C++: what docs/GRAPHS.md says in YAML, call by call. One language in two forms: the builder writes the
-// same document that a YAML file is (yaml() prints it), one checker reads both, and a store keeps both alike.
+// An app in C++: the language of docs/GRAPHS.md, call by call. One language in two forms: the builder writes the same
+// document as a YAML file (yaml() prints it), one checker reads both, and a store keeps both in the same form.
 //
 //   const auto order = pawl::GraphBuilder("order")
 //                          .trigger("received")
@@ -11,9 +11,9 @@
 //                          .worker("refuse", "orders.refuse").after("charge", pawl::Condition::code(402));
 //   bool deploy(pawl::Runtime& runtime) { return runtime.deploy(order).ok(); }
 //
-// A call is about the activity that was named last; before the first activity, about the graph. A transition without
-// a condition fires on success and on a pending answer, never on an error. Transitions of one activity that fire
-// together open parallel branches.
+// A call is about the activity that was named last; before the first activity, about the graph. A transition without a
+// condition fires on success and on a pending reply, never on an error. Transitions of one activity that fire together
+// open parallel branches.
 #pragma once
 
 #include <cstdint>
@@ -32,25 +32,25 @@ namespace pawl {
 enum class ActivityKind : std::uint8_t { trigger, worker, await, hook, signal, cycle, interrupt, join, map };
 std::string_view name_of(ActivityKind kind);
 
-// How a job's progress is written down (docs/LEDGER.md). `duplex` needs no transactions of its store and promises
-// less (docs/GUARANTEES.md): its marks are made once, but a leg may run more than once.
+// How a job's progress is stored (docs/LEDGER.md). `duplex` needs no transactions in its store and promises less
+// (docs/GUARANTEES.md): its marks are set once, but a leg may run more than once.
 enum class Collation : std::uint8_t { ledger, duplex };
 std::string_view name_of(Collation collation);
 
-// What an error that no transition catches does to the branches that run beside it.
+// What happens to the parallel branches when no transition catches an error.
 enum class OnError : std::uint8_t { fail, drain };
 
-// What an activity is sent that has no input maps: nothing, or what the activity before it answered, byte for byte.
-// With `answers` a job's result is the last answer (or that of result_of), unless activities share data with job().
+// The input of an activity without input maps: nothing, or the output of the activity before it, byte for byte. With
+// `answers` a job's result is the last output (or that of result_of), unless activities share data with job().
 enum class InputFrom : std::uint8_t { maps, answers };
 
-// When a transition fires. Conditions without a code ask for success.
+// When a transition fires. Conditions without a code require success.
 class Condition {
  public:
   static Condition always() { return {}; }
   static Condition code(std::int32_t value) { return codes({value}); }
   static Condition codes(std::vector<std::int32_t> values);
-  static Condition error();                              // any error, whatever its code
+  static Condition error();                              // any error code
   static Condition match(Value actual, Value expected);  // both are expressions
   Condition& and_match(Value actual, Value expected);
   Condition& or_match(Value actual, Value expected);
@@ -65,7 +65,7 @@ class Condition {
   Fields fields_;
 };
 
-// What a trigger says of its job, to find and count jobs by (docs/GRAPHS.md).
+// A trigger's labels and measures of its job, by which jobs are found and counted (docs/GRAPHS.md).
 class Stats {
  public:
   Stats& id(Value text) { return set("id", std::move(text)); }
@@ -74,7 +74,7 @@ class Stats {
   Stats& adjacent(Value text) { return set("adjacent", std::move(text)); }
   Stats& granularity(std::string slice) { return set("granularity", std::move(slice)); }
   Stats& count() { return measure("count"); }
-  // count, sum, avg, min, max, mdn or index; all but a plain count have a target.
+  // count, sum, avg, min, max, mdn or index; all except a plain count need a target.
   Stats& measure(std::string what, Value target = {});
   Stats& set(const std::string& key, Value value);
 
@@ -84,7 +84,7 @@ class Stats {
   Fields fields_;
 };
 
-// One graph. Alone it is an app of its own, whose id is the graph's name; AppBuilder puts several together.
+// One graph. Alone it is an app whose id is the graph's name; AppBuilder combines several.
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name, std::uint32_t version = 1);
@@ -116,14 +116,14 @@ class GraphBuilder {
   GraphBuilder& title(std::string text) { return set("title", std::move(text)); }
   GraphBuilder& input_schema(Value schema) { return set_in("input", "schema", std::move(schema)); }
   GraphBuilder& output_schema(Value schema) { return set_in("output", "schema", std::move(schema)); }
-  GraphBuilder& output_schema(std::int32_t code, Value schema);                // of an answer with this code
-  GraphBuilder& expire(Value time) { return set("expire", std::move(time)); }  // how long an ended job stays
+  GraphBuilder& output_schema(std::int32_t code, Value schema);                // for a reply with this code
+  GraphBuilder& expire(Value time) { return set("expire", std::move(time)); }  // how long an ended job is kept
 
   // --- every activity
   GraphBuilder& input(Value maps) { return set_in("input", "maps", std::move(maps)); }
   GraphBuilder& output(Value maps) { return set_in("output", "maps", std::move(maps)); }
   GraphBuilder& output(std::int32_t code, Value maps);
-  GraphBuilder& job(Value maps) { return set_in("job", "maps", std::move(maps)); }  // into the job's data
+  GraphBuilder& job(Value maps) { return set_in("job", "maps", std::move(maps)); }  // merged into the job's data
   GraphBuilder& job(std::int32_t code, Value maps);
   GraphBuilder& job_schema(Value schema) { return set_in("job", "schema", std::move(schema)); }
   GraphBuilder& telemetry(Value fields) { return set("telemetry", std::move(fields)); }
@@ -139,7 +139,7 @@ class GraphBuilder {
   GraphBuilder& stats(const Stats& stats) { return set("stats", stats.fields()); }
   GraphBuilder& entity(Value text) { return set("entity", std::move(text)); }
 
-  // --- a worker (policy.h), and of these retry() also an await
+  // --- a worker (policy.h); retry() is also for an await
   GraphBuilder& retry(const Retry& policy);
   GraphBuilder& timeouts(const Timeouts& limits);
   GraphBuilder& at_most_once(WhenUnknown then = WhenUnknown::hold);
@@ -148,7 +148,7 @@ class GraphBuilder {
   }  // added to the job's; larger goes first
 
   // --- an await
-  GraphBuilder& awaits(Value truth) { return set("await", std::move(truth)); }  // false: start it and go on
+  GraphBuilder& awaits(Value truth) { return set("await", std::move(truth)); }  // false: start it and continue
 
   // --- a hook: waits for a time, a signal, or whichever comes first
   GraphBuilder& sleep(Value time) { return set("sleep", std::move(time)); }
@@ -181,7 +181,7 @@ class GraphBuilder {
   // --- a join
   GraphBuilder& need(std::int64_t arrivals) { return set("need", arrivals); }
   GraphBuilder& need_any() { return set("need", "any"); }
-  // What still runs of the branches that lead to it ends when it has what it needs: a race.
+  // When it has what it needs, running activities of the other branches end: a race.
   GraphBuilder& cancel_others() { return set("others", "cancel"); }
 
   // --- a map
@@ -191,7 +191,7 @@ class GraphBuilder {
   // Any key of the activity named last, or of the graph before the first.
   GraphBuilder& set(const std::string& key, Value value);
 
-  // The app as a YAML document, whether it is right or not.
+  // The app as a YAML document, with or without mistakes.
   std::string yaml() const;
   // Checks it. The error has a line for each mistake.
   Result<struct AppText> build() const;
@@ -232,7 +232,7 @@ class GraphBuilder {
 class AppBuilder {
  public:
   AppBuilder(std::string id, std::string version);
-  AppBuilder& add(const GraphBuilder& graph);  // its version does not count
+  AppBuilder& add(const GraphBuilder& graph);  // its version is not used
   AppBuilder& title(std::string text) { return set("title", std::move(text)); }
   AppBuilder& settings(Value value) { return set("settings", std::move(value)); }
   AppBuilder& set(const std::string& key, Value value);
@@ -246,9 +246,9 @@ class AppBuilder {
   Values graphs_;
 };
 
-// Where an app comes from.
+// The source of an app.
 struct AppFile {
-  std::string path;  // what it names with $ref stays inside its folder
+  std::string path;  // its $refs must stay inside its folder
 };
 struct AppText {
   std::string text;  // YAML or JSON
@@ -261,7 +261,7 @@ class AppSource {
   AppSource(const AppBuilder& app) : text_(app.yaml()), is_built_(true) {}
 
   bool is_file() const { return is_file_; }
-  bool is_built() const { return is_built_; }  // nobody sees its lines: mistakes name keys instead
+  bool is_built() const { return is_built_; }  // it has no visible lines: mistakes name keys instead
   const std::string& path() const { return path_; }
   const std::string& text() const { return text_; }
 
@@ -274,8 +274,9 @@ class AppSource {
 
 struct DeployOptions {
   bool activate = true;  // new jobs start on it
-  // Another content under a version that is deployed already is refused. With this it is kept beside the old one, under
-  // a version of its own such as 1+dev.1f2e3d4c, and new jobs start on it. Jobs that run stay on what they started on.
+  // Different content under a version that is already deployed is refused. With this option it is kept beside the old
+  // one, under a separate version such as 1+dev.1f2e3d4c, and new jobs start on it. Running jobs stay on the content
+  // they started on.
   bool development = false;
 };
 

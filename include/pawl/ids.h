@@ -1,4 +1,4 @@
-// The names of things. Each is a type of its own; `check` functions say what a valid one looks like.
+// The names of things. Each has its own type; the `check` functions tell what a valid one looks like.
 //
 //   const pawl::JobId order("order-17");
 //   bool is_name(const std::string& text) { return pawl::check_name("job id", text).ok(); }
@@ -20,9 +20,9 @@ using ActivityName = Strong<struct ActivityNameTag, std::string>;  // a node of 
 using Topic = Strong<struct TopicTag, std::string>;                // what a worker serves
 using Pool = Strong<struct PoolTag, std::string>;                  // which code a job needs
 
-// One life of a job id. Never used twice in a store, so a message for an earlier life finds nothing to change. A store
-// that was put back to an older copy gives the numbers since then away again: outside it, use job ids and idempotency
-// keys. The lane stands in the upper bits: every row keyed by a run id is keyed by its lane as well.
+// One life of a job id. Never used twice in a store, so a message for an earlier run changes nothing. A store that was
+// restored from a backup gives out the numbers since then again: outside the store, use job ids and idempotency keys.
+// The lane is in the upper bits: every row keyed by a run id is keyed by its lane as well.
 using RunId = Strong<struct RunIdTag, std::uint64_t>;
 
 inline Namespace default_namespace() { return Namespace("default"); }

@@ -35,24 +35,24 @@ namespace detail {
 class RuntimeBackend;
 }
 
-// What can be done with a job whose result is of no interest. A small value: copy it, keep it, use it on any thread. It
-// does not keep its runtime alive: afterwards every call says retry_later.
+// What can be done with any job, without its result type. A small value: copy it, keep it, use it on any thread. It
+// does not keep its runtime alive: after the runtime is gone every call returns retry_later.
 class JobHandle {
  public:
   RunId run() const { return run_; }
   std::string id() const;                    // read from the store if the handle was made from a run id
-  bool created() const { return created_; }  // false: the id was taken, this is the job that has it
+  bool created() const { return created_; }  // false: the id was taken, this is the existing job
 
   Result<JobStatus> status() const;
   Result<JobView> view() const;
   Result<JobDetail> inspect() const;  // with its activities, timers and attempts
-  // Until the job is closed or parked; retry_later when the time is over first.
+  // Waits until the job is closed or parked; retry_later when the time is over first.
   Result<JobView> wait(Duration at_most) const;
-  // Of a job that failed: what its worker said. None: it did not fail, or not by a worker.
+  // Of a job that failed: its worker's failure. None: it did not fail, or not because of a worker.
   Result<std::optional<Failure>> failure() const;
 
-  // For the hook of this job that waits for the topic, or will. It need not carry what the hook matches: this job is
-  // meant. Returns when it is durable.
+  // A signal for the hook of this job that waits for the topic, now or later. It need not contain the values that the
+  // hook matches: it is for this job. Returns when it is durable.
   template <class T>
   Status signal(const std::string& topic, const T& data, const SignalOptions& options = {}) const {
     const auto bytes = encode(data);
@@ -60,15 +60,15 @@ class JobHandle {
     return signal_bytes(topic, *bytes, options);
   }
 
-  // Each returns when the request is durable; the process that owns the job carries it out, this one or another, at
-  // once or when it next runs. not_found: there is no such job; invalid: it is in no state for that, and the error says
-  // in which.
+  // Each returns when the request is durable; the process that owns the job, this one or another, carries it out at
+  // once or when it next runs. not_found: there is no such job; invalid: the job's state does not allow it, and the
+  // error names the state.
   Status pause(const std::string& reason = "") const;
   Status resume() const;
   Status interrupt(const std::string& reason = "") const;
-  Status redrive() const;                                  // a parked job: everything may be tried as often again
+  Status redrive() const;                                  // a parked job: grants all attempts again
   Status remove(const RemoveOptions& options = {}) const;  // a job that has ended
-  // What a person found out about an effect that was unknown.
+  // What a person found out about an unknown effect.
   Status settle(const ActivityPlace& place, const Finding& finding) const;
 
  protected:
@@ -76,7 +76,7 @@ class JobHandle {
   JobHandle(std::weak_ptr<detail::RuntimeBackend> runtime, RunId run, std::string id, bool created)
       : runtime_(std::move(runtime)), run_(run), id_(std::move(id)), created_(created) {}
 
-  // The bytes of the result of a job that ended; the error says why there are none.
+  // The bytes of the result of a job that ended; the error tells why there are none.
   static Result<Payload> result_bytes(const JobView& end);
   void when_ended(std::function<void(Result<JobView>)> done) const;
 
@@ -97,12 +97,12 @@ class Job : public JobHandle {
   }
 
   // Waits until the job has ended. retry_later: the time is over; failed: it ended without a result, or is parked, and
-  // the error says why (failure() has the rest); invalid: its result is no T, and the error names the field.
+  // the error has the reason (failure() has the rest); invalid: its result is not a T, and the error names the field.
   Result<T> result(Duration at_most) const { return result_in(wait(at_most)); }
 
-  // Calls `done` once when the job has ended or is parked, on a thread of the runtime that exists for that: it may call
-  // anything but stop(); other callbacks wait until it returns. If the runtime stops first it is called with
-  // retry_later. What it throws is reported as a problem.
+  // Calls `done` once when the job has ended or is parked, on a separate thread of the runtime: it may call everything
+  // except stop(); other callbacks wait until it returns. If the runtime stops first it is called with retry_later.
+  // What it throws is reported as a problem.
   void on_end(std::function<void(const Result<T>&)> done) const {
     when_ended([done = std::move(done)](const Result<JobView>& end) { done(result_in(end)); });
   }
@@ -128,7 +128,7 @@ class Job : public JobHandle {
   }
 };
 
-// The results of all jobs, in their order, each as Job::result would say it. All of them have this time together.
+// The results of all jobs, in their order, each as from Job::result. The time is for all of them together.
 template <class T>
 std::vector<Result<T>> wait_all(const std::vector<Job<T>>& jobs, Duration at_most) {
   const auto begin = std::chrono::steady_clock::now();

@@ -18,7 +18,7 @@
 namespace pawl {
 
 struct MoveProgress {
-  bool checking = false;  // all is written, and is read back
+  bool checking = false;  // everything is written, and is being read back
   std::uint64_t jobs = 0, jobs_total = 0;
   std::uint64_t records = 0, bytes = 0;
 };
@@ -26,7 +26,8 @@ struct MoveProgress {
 struct MoveOptions {
   std::string from, to;  // as RuntimeOptions::store
   bool accept_weaker_store = false;
-  // Between batches, on the caller's thread. False ends the move: run it again, and it starts over.
+  // Called between batches, on the caller's thread. False ends the move: call it again, and it starts from the
+  // beginning.
   std::function<bool(const MoveProgress&)> on_progress{};
 };
 
@@ -34,22 +35,22 @@ struct MoveReport {
   struct Kind {
     std::string name;
     std::uint64_t records = 0;
-    std::string checksum;  // what was read from the one store and from the other: it is the same
+    std::string checksum;  // over everything that was read from both stores: they are the same
   };
-  std::vector<Kind> kinds;  // of which there are any
+  std::vector<Kind> kinds;  // that occur
   std::uint64_t records = 0, bytes = 0;
   std::uint64_t delivered = 0;  // messages between jobs that were on their way
 };
 
-// Copies everything of a store that nobody runs on into one that is empty, reads it back and compares. Afterwards the
-// first one says that it was moved, and is refused; it is a backup. retry_later: somebody runs on it.
+// Copies everything of a store that no process uses into an empty one, reads it back and compares. Afterwards the first
+// one is marked as moved, and refused; it is a backup. retry_later: a process uses it.
 Result<MoveReport> move_store(const MoveOptions& options);
 
 struct UndoMoveOptions {
-  std::string store;  // that was moved
+  std::string store;  // the store that was moved
   bool accept_weaker_store = false;
 };
-// Makes a store usable again that was moved. Its copy must not be used then: work would be done twice.
+// Makes a moved store usable again. Its copy must not be used then: work would be done twice.
 Status undo_move(const UndoMoveOptions& options);
 
 }  // namespace pawl

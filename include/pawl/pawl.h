@@ -1,8 +1,8 @@
-// Pawl: durable workflows. What was done stays done, whatever crashes. This header has all of it:
+// Pawl: durable workflows. What was done stays done, whatever crashes. This header includes all of it:
 //
 //   auto runtime = pawl::open("orders.db");
 //
-// runtime.h has the beginning; <pawl_boost/json.h> or <pawl_nlohmann/json.h> make your own types inputs and results.
+// Begin with runtime.h; <pawl_boost/json.h> or <pawl_nlohmann/json.h> make your own types inputs and results.
 #pragma once
 
 #include "pawl/callable.h"

@@ -27,8 +27,8 @@ class Payload {
   friend bool operator==(const Payload& a, const Payload& b) { return a.view() == b.view(); }
 
  private:
-  // Shared because one output travels to the activity row, the next request and the worker at once;
-  // it is never written after construction.
+  // Shared because one output is used by the activity row, the next request and the worker at once; it is never written
+  // after construction.
   std::shared_ptr<const std::string> bytes_;
 };
 

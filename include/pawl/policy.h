@@ -1,5 +1,4 @@
-// How an activity's work is tried, timed and trusted. Types with named setters, so that a call reads as a
-// sentence:
+// Retries, time limits and guarantees of an activity's work. Types with named setters, so that a call is easy to read:
 //
 //   auto order = pawl::GraphBuilder("order")
 //                    .trigger("received")
@@ -21,26 +20,26 @@
 
 namespace pawl {
 
-// What becomes of an activity whose tries have run out and whose error no transition catches.
+// What happens when the attempts of an activity are used up and no transition catches its error.
 enum class WhenExhausted : std::uint8_t {
   park,  // the job waits for a person (redrive), nothing is lost
   fail,  // the error is the activity's answer: the job fails, and what it did is undone (GraphBuilder::compensate)
 };
 
-// When a failed try is followed by another one. A try has failed when the worker answered with an error or
-// did not answer in time; a process that died in the middle is not a failed try (limits::reentries_max).
+// When a failed attempt is followed by another one. An attempt has failed when the worker replied with an error or did
+// not reply in time; a process that crashed in the middle is not a failed attempt (limits::reentries_max).
 class Retry {
  public:
-  Retry& attempts(std::uint32_t count) { return attempts_ = count, *this; }  // tries in all
+  Retry& attempts(std::uint32_t count) { return attempts_ = count, *this; }  // in total
   Retry& first_delay(Duration delay) { return first_delay_ = delay, *this; }
   Retry& growth(double factor) { return growth_ = factor, *this; }  // of the delay, each time
   Retry& longest_delay(Duration delay) { return longest_delay_ = delay, *this; }
   Retry& jitter(double share) { return jitter_ = share, *this; }  // of the delay taken off at random
-  Retry& within(Duration time) { return within_ = time, *this; }  // no try begins later than that
+  Retry& within(Duration time) { return within_ = time, *this; }  // no attempt begins later than that
   Retry& never_on(std::vector<std::int32_t> codes) { return never_on_ = std::move(codes), *this; }
   Retry& when_exhausted(WhenExhausted then) { return when_exhausted_ = then, *this; }
-  // An error with this code follows another rule, as a whole. A rule's attempts bound the tries in all: every failed
-  // try of the activity counts, whatever its code was, and the rule is that of the last failure.
+  // An error with this code uses another rule instead of this one. A rule limits the total number of attempts: every
+  // failed attempt of the activity counts, whatever its code was, and the rule of the last failure applies.
   Retry& on(std::int32_t code, Retry rule);
 
   std::uint32_t attempts() const { return attempts_; }
@@ -53,7 +52,7 @@ class Retry {
   WhenExhausted when_exhausted() const { return when_exhausted_; }
   struct ForCode;
   const std::vector<ForCode>& for_codes() const { return for_codes_; }
-  const Retry& rule_for(std::int32_t code) const;  // its own, or this one
+  const Retry& rule_for(std::int32_t code) const;  // the rule for this code, or this one
 
  private:
   std::uint32_t attempts_ = 3;
@@ -84,14 +83,14 @@ inline const Retry& Retry::rule_for(std::int32_t code) const {
   return *this;
 }
 
-// How long an activity may take. 0: no limit. An attempt that runs out of time counts as a failed try with
-// code 408; the other three end the activity with that code.
+// How long an activity may take. 0: no limit. An attempt that exceeds its time fails with code 408; the other three end
+// the activity with that code.
 class Timeouts {
  public:
-  Timeouts& attempt(Duration time) { return attempt_ = time, *this; }      // one run of the worker
-  Timeouts& heartbeat(Duration time) { return heartbeat_ = time, *this; }  // between two heartbeats of a run
+  Timeouts& attempt(Duration time) { return attempt_ = time, *this; }      // one attempt of the worker
+  Timeouts& heartbeat(Duration time) { return heartbeat_ = time, *this; }  // between two heartbeats of an attempt
   Timeouts& queue(Duration time) { return queue_ = time, *this; }          // until a worker takes it
-  Timeouts& total(Duration time) { return total_ = time, *this; }          // all tries and waits together
+  Timeouts& total(Duration time) { return total_ = time, *this; }          // all attempts and waits together
 
   Duration attempt() const { return attempt_; }
   Duration heartbeat() const { return heartbeat_; }
@@ -105,17 +104,17 @@ class Timeouts {
   Duration total_{0};
 };
 
-// How often the outside effect of an activity may happen. Nobody can promise exactly once.
+// How often the outside effect of an activity may happen. No system can promise exactly once.
 enum class Guarantee : std::uint8_t {
-  at_least_once,  // run again when nobody knows, with the same idempotency key
-  at_most_once,   // "started" is committed before the call; what became of it may be unknown
+  at_least_once,  // attempted again when the effect is unknown, with the same idempotency key
+  at_most_once,   // "started" is committed before the call; whether it had an effect may be unknown
 };
 
-// What to do about an at-most-once activity of which nobody knows whether it acted.
+// What to do when it is unknown whether an at-most-once activity acted.
 enum class WhenUnknown : std::uint8_t {
   hold,       // a person decides (Runtime::settle)
-  retry,      // run it again with the same idempotency key
-  ask_probe,  // ask the probe that the topic's owner registered (Runtime::probe); it may hold as well
+  retry,      // attempt it again with the same idempotency key
+  ask_probe,  // ask the probe that was registered for the topic (Runtime::probe); it may hold as well
 };
 
 struct Policy {

@@ -1,4 +1,4 @@
-// Queries: which jobs, measures and announcements to read, and what is read of them.
+// Queries: which jobs, measures and announcements to read, and the results.
 //
 //   void failed_ones(pawl::Runtime& runtime) {
 //     pawl::JobFilter filter{.status = pawl::JobStatus::failed, .order = pawl::JobOrder::newest_first};
@@ -24,17 +24,17 @@ namespace pawl {
 
 enum class JobOrder : std::uint8_t { oldest_first, newest_first };
 
-// Which jobs to list, by when they were made. Page on with the cursor of the last one that was seen: nothing is missed
-// and nothing comes twice, whatever is submitted meanwhile. `newest_first` lists what was there when its first page
-// was read, `oldest_first` also what came since.
+// Which jobs to list, by the time they were created. Continue with the cursor of the last one that you saw: nothing is
+// missed and nothing comes twice, whatever is submitted meanwhile. `newest_first` lists the jobs that existed when its
+// first page was read, `oldest_first` also those that came since.
 struct JobFilter {
   std::optional<JobStatus> status{};
   std::string name_space{};  // empty: all
   JobOrder order = JobOrder::oldest_first;
   std::string after{};  // JobView::cursor; empty: from the beginning
   std::uint32_t rows_max = 100;
-  // Only jobs of this graph whose activities stand as `where` says: names with the digit or the word of the
-  // collation key, such as {{"charge", "errored"}}. Needs the graph to be deployed here.
+  // Only jobs of this graph whose activities are in the states of `where`: names with the digit or the word of the
+  // collation key, such as {{"charge", "errored"}}. The graph must be deployed here.
   std::string graph{};
   std::vector<std::pair<std::string, std::string>> where{};
   // Only jobs that have this label (docs/GRAPHS.md, "Finding and counting jobs"): an `index` measure by its name,
@@ -47,7 +47,7 @@ struct JobFilter {
   std::optional<Label> label{};
 };
 
-// What was measured of a graph's jobs (`stats.measures`): a line per key, slice of time and target.
+// The measures of a graph's jobs (`stats.measures`): a line per key, slice of time and target.
 struct MeasureFilter {
   std::string topic;  // what the graph subscribes to
   std::string name_space = "default";
@@ -65,9 +65,9 @@ struct MeasureView {
   std::vector<std::pair<std::string, std::uint64_t>> values{};  // of a `count` with a target: jobs by value
 };
 
-// What jobs announced on the topic that their graph publishes: of each lane in the order it became durable, of several
-// lanes merged by time. It is kept as long as the job is, so a reader that goes on behind the last one it saw misses
-// nothing and hears nothing twice, however many processes commit meanwhile.
+// What jobs announced on the topic that their graph publishes: for each lane in the order it became durable, several
+// lanes merged by time. Announcements are kept as long as the job is, so a reader that continues after the last one it
+// saw misses nothing and reads nothing twice, however many processes commit meanwhile.
 struct AnnouncementFilter {
   std::string topic{};       // empty: all
   std::string name_space{};  // empty: all
@@ -76,7 +76,7 @@ struct AnnouncementFilter {
   std::uint32_t rows_max = 100;
 };
 struct Announcement {
-  std::string cursor;  // the place behind it: a text of the store's own, some bytes for each lane
+  std::string cursor;  // the position after it: an opaque text of the store, some bytes for each lane
   std::string topic;
   Namespace name_space{""};
   JobId job{""};

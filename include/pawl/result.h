@@ -1,4 +1,4 @@
-// Result<T>: a value, or the error that kept it from being one. A dropped Result is a compiler warning.
+// Result<T>: a value, or an error. Ignoring a Result gives a compiler warning.
 //
 //   pawl::Result<int> half(int number) {
 //     if (number % 2 != 0) return pawl::Error{pawl::ErrorCode::invalid, "the number is odd"};
@@ -32,7 +32,7 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // REQUIRES: ok(). Asking for the value of a failure is a mistake in the program, and ends it.
+  // REQUIRES: ok(). Asking for the value of an error is a bug in the program, and ends it.
   const T& value() const& { return *checked(std::get_if<0>(&state_)); }
   T& value() & { return *checked(std::get_if<0>(&state_)); }
   T&& value() && { return std::move(*checked(std::get_if<0>(&state_))); }
@@ -54,7 +54,7 @@ class [[nodiscard]] Result {
   std::variant<T, E> state_;
 };
 
-// Done, or why not.
+// Success without a value, or an error.
 template <class E>
 class [[nodiscard]] Result<void, E> {
  public:

@@ -51,20 +51,20 @@ struct StartItem {
   StartOptions options{};
 };
 
-// A movable value. Any thread may call any method, from workers and observers too; an observer may not call what waits:
-// start(), wait(), result(), requests, stop().
+// A movable value. Any thread may call any method, also workers and observers; but an observer must not call methods
+// that wait: start(), wait(), result(), requests, stop().
 class Runtime {
  public:
   explicit Runtime(std::shared_ptr<detail::RuntimeBackend> backend) : backend_(std::move(backend)) {}
   Runtime(Runtime&&) noexcept = default;
   Runtime& operator=(Runtime&& other) noexcept;
-  ~Runtime();  // stops, if that was not done
+  ~Runtime();  // stops the runtime, if it is not stopped yet
 
   // Checks an app, from a file (AppFile), a text (AppText) or a builder, and keeps it in the store for every process on
-  // it (docs/GRAPHS.md). Jobs that run stay on the version they have. The error of an app with mistakes has a line for
-  // each; already_exists: this version has another content, so give the changed app a new one.
+  // it (docs/GRAPHS.md). Running jobs stay on their version. If the app has mistakes, the error has a line for each;
+  // already_exists: this version has other content, so give the changed app a new version.
   Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options = {});
-  // What a version was made of, as the store keeps it: the main file first. No version: the active one.
+  // The files of a version, as the store keeps them: the main file first. No version: the active one.
   Result<AppFiles> app(const AppName& app);
   Status activate_app(const AppName& app);
   Result<std::vector<AppVersion>> apps();
@@ -74,29 +74,29 @@ class Runtime {
   Status serve(const std::string& topic, F worker) {
     return serve_worker(topic, worker_of(std::move(worker)));
   }
-  // A worker whose own SQL is committed with its answer: what it writes counts exactly once (docs/TRANSACTIONS.md). On
-  // SQLite and PostgreSQL; unsupported: this store cannot, or a graph under collation duplex has the topic.
+  // A worker whose own SQL is committed with its reply: what it writes counts exactly once (docs/TRANSACTIONS.md). On
+  // SQLite and PostgreSQL; unsupported: this store cannot do it, or a graph under collation duplex has the topic.
   template <class F>
   Status serve_transaction(const std::string& topic, F worker) {
     return serve_with_transaction(topic, transaction_worker_of(std::move(worker)));
   }
-  // Who is asked when an at-most-once activity of this topic is unknown (WhenUnknown::ask_probe).
+  // The function to ask when the effect of an at-most-once activity of this topic is unknown (WhenUnknown::ask_probe).
   template <class F>
   Status probe(const std::string& topic, F probe) {
     return serve_probe(topic, probe_of(std::move(probe)));
   }
 
-  // --- Its life ---
+  // --- Start and stop ---
 
-  // Begins to run jobs. The first start() does it too; call it in a process that only serves workers. Deploy, serve
-  // and observe first: then what waits in the store finds its graphs and workers at once.
+  // Begins to run jobs. The first start() does this too; call it in a process that only serves workers. Deploy, serve
+  // and observe first: then waiting jobs find their graphs and workers at once.
   Status launch();
-  // Takes nothing new, gives back what no worker has begun, lets the running ones finish and commits their replies.
-  // After stop_within they are told (Work::cancelled); what they reply then counts if it is a success, and is
-  // otherwise handed out again by the next owner, without a failed attempt. Returns within stop_within + worker_grace:
-  // a worker that runs on is left behind, and its work is handed out again as after a crash.
+  // Takes nothing new, gives back what no worker has begun, lets running workers finish and commits their replies.
+  // After stop_within it tells them to stop (Work::cancelled). A reply that comes then counts if it is a success;
+  // otherwise the next owner hands the work out again, without counting a failed attempt. Returns within stop_within +
+  // worker_grace: a worker that does not return is left running, and its work is handed out again as after a crash.
   void stop();
-  // The same within this time: the last worker_grace of it, or all if it is shorter, begins with telling the workers.
+  // The same within this time: workers are told to stop worker_grace before its end, or at once if the time is shorter.
   void stop(Duration at_most);
   // True while this process runs jobs; false while another process owns the store.
   bool owns() const;
@@ -104,23 +104,23 @@ class Runtime {
 
   // Several observers may be added and removed, at any time.
   Subscription observe(Observer observer);
-  // What goes wrong without being anybody's answer: workers that do not return, a graph that is not deployed here, a
-  // topic that nobody serves (after 10 s, unserved_after), parked jobs, a store that refuses. Each is told once, not
-  // once per job. Without a reporter it goes to standard error.
+  // Problems that no call returns: workers that do not return, a graph that is not deployed here, a topic that no
+  // worker serves (after 10 s, unserved_after), parked jobs, a store that refuses. Each is reported once, not once per
+  // job. Without a reporter it goes to standard error.
   Subscription on_problem(ProblemReporter reporter);
 
   // --- Jobs ---
 
-  // Starts a job of a graph: the name of one that was deployed here, or else a topic that the active version of an app
-  // subscribes to. Returns when the job is durable.
+  // Starts a job of a graph, which is given by the name of a graph that was deployed here, or by a topic that the
+  // active version of an app subscribes to. Returns when the job is durable.
   template <class Out = Payload, class In>
   Result<Job<Out>> start(const std::string& graph, const In& input, StartOptions options = {}) {
     auto bytes = encode(input);
     if (!bytes) return wrong_input(graph, bytes.error());
     return typed<Out>(start_bytes(graph, std::move(*bytes), std::move(options)));
   }
-  // The same without waiting: `done` is called on the engine's thread, or at once if the job cannot be started. Never
-  // waits for room: retry_later.
+  // The same without waiting: `done` is called on the engine's thread, or at once if the job cannot be started. It
+  // never waits for room: retry_later.
   template <class Out = Payload, class In>
   void start_async(const std::string& graph, const In& input, StartOptions options,
                    std::type_identity_t<std::function<void(Result<Job<Out>>)>> done) {
@@ -129,7 +129,7 @@ class Runtime {
     start_bytes_async(graph, std::move(*bytes), std::move(options),
                       [done = std::move(done)](Result<JobHandle> job) { done(typed<Out>(std::move(job))); });
   }
-  // All of them, in their order, many in one commit: much quicker than one after the other. Waits for room.
+  // All of them, in their order, many in one commit: much faster than one after the other. Waits for room.
   template <class Out = Payload, class In>
   std::vector<Result<Job<Out>>> start_many(const std::string& graph, const std::vector<StartItem<In>>& items) {
     std::vector<Result<StartItem<Payload>>> all;
@@ -155,14 +155,14 @@ class Runtime {
     if (!*found) return std::optional<Job<Out>>();
     return std::optional(Job<Out>(std::move(**found)));
   }
-  // A handle by the number of the run, which is not looked up: each call on it says whether there is such a job.
+  // A handle by the number of the run, without a look-up: each call on it reports whether there is such a job.
   template <class Out = Payload>
   Job<Out> job(RunId run) const {
     return Job<Out>(handle_of(run));
   }
 
-  // For the hook that waits for it, or for the first that will. Returns when it is durable. over_limit: too many of
-  // this topic and key are kept that no hook has taken; this one is not.
+  // A signal for the hook that waits for it, now or later. Returns when it is durable. over_limit: the store keeps too
+  // many signals of this topic and key that no hook has taken; this one is not kept.
   template <class T>
   Status signal(const std::string& topic, const T& data, const SignalOptions& options = {}) {
     const auto bytes = encode(data);
@@ -176,15 +176,15 @@ class Runtime {
 
   // --- Topics ---
 
-  // Nothing of a paused topic is handed out, by no process on this store. Attempts that run go on.
+  // No process on this store hands out work of a paused topic. Running attempts continue.
   Status pause_topic(const std::string& topic);
   Status resume_topic(const std::string& topic);
   Result<std::vector<std::string>> paused_topics();
 
-  // --- Workers that answer later (Reply::later), from any process on this store ---
+  // --- Workers that reply later (Reply::later), from any process on this store ---
 
-  // With whatever a worker may return: a value, a Failure, a Reply. conflict: the token is no longer good; retry_later
-  // (collation duplex): the worker has not left the work yet, or its pending replies are being served.
+  // With anything that a worker may return: a value, a Failure, a Reply. conflict: the token is no longer valid;
+  // retry_later (collation duplex): the worker has not returned yet, or its pending replies are being served.
   template <class T>
   Status complete(const std::string& token, const T& answer) {
     return complete_work(token, reply_of(answer));
@@ -223,7 +223,7 @@ class Runtime {
 
 // Opens or creates the store. Nothing runs before launch(), or before the first job is started.
 Result<Runtime> open(RuntimeOptions options);
-// The same with a path or an address, and all else as it is by default.
+// The same with a path or an address, and the default options.
 template <class Text>
 requires std::convertible_to<Text, std::string> Result<Runtime> open(const Text& store) {
   return open(RuntimeOptions{.store = store});

@@ -1,4 +1,4 @@
-// Subscription: an observer that was added. It is removed when the Subscription goes.
+// Subscription: an observer that was added. It is removed when the Subscription is destroyed.
 //
 //   void watch(pawl::Runtime& runtime) {
 //     const pawl::Subscription events = runtime.observe([](const pawl::Event& event) {
@@ -13,8 +13,8 @@
 
 namespace pawl {
 
-// A movable value. Any thread may end it. When end() or the destructor has returned the observer is not called any
-// more, and is not being called, unless it was ended by the observer itself.
+// A movable value. Any thread may end it. After end() or the destructor has returned, the observer is not called any
+// more and no call of it is running, unless the observer itself ended it.
 class [[nodiscard]] Subscription {
  public:
   Subscription() = default;
@@ -32,7 +32,7 @@ class [[nodiscard]] Subscription {
   void end() {
     if (auto remove = std::exchange(remove_, {})) remove();
   }
-  // The observer stays as long as its runtime does.
+  // The observer stays as long as its runtime exists.
   void keep() { remove_ = {}; }
 
  private:

@@ -16,7 +16,7 @@
 //     return report.ok();
 //   }
 //
-// It drives the engine of pawl::Runtime itself, over a store in memory: what differs is who gives it threads and time.
+// It drives the engine of pawl::Runtime itself, over a store in memory; only threads and time are different.
 // docs/TESTING.md explains all of it, examples/testing is a whole program.
 #pragma once
 
@@ -34,11 +34,11 @@ namespace pawl::testing {
 
 class VirtualRuntime;
 
-// What can befall a commit, which is the only moment at which a crash makes a difference.
+// The faults of a commit, which is the only moment at which a crash makes a difference.
 enum class Fault : std::uint8_t {
-  crash_before,  // the process dies before the commit: nothing of it is durable
-  crash_after,   // it dies after the commit, and has told nobody
-  reply_lost,    // the commit is durable, the process lives on and does not know that it is
+  crash_before,  // the process crashes before the commit: nothing of it is durable
+  crash_after,   // it crashes after the commit, and has reported nothing
+  reply_lost,    // the commit is durable, but the process continues without knowing it
 };
 std::string_view name_of(Fault fault);
 
@@ -46,10 +46,10 @@ std::string_view name_of(Fault fault);
 struct Attempt {
   enum class Outcome : std::uint8_t {
     success,
-    error,   // a failed attempt: the retry policy says what follows
-    fatal,   // an error that no further attempt mends
-    later,   // the worker left the answer to somebody else
-    silent,  // a mock that never answers
+    error,   // a failed attempt: the retry policy decides what follows
+    fatal,   // an error that another attempt would not change
+    later,   // the worker left the reply to somebody else
+    silent,  // a mock that never replies
   };
   std::string job;
   RunId run{0};
@@ -61,21 +61,21 @@ struct Attempt {
   Payload input;
   Outcome outcome = Outcome::success;
   std::int32_t code = 0;
-  Payload data;       // what it answered
-  bool lost = false;  // the process crashed before the answer was durable: the work is handed out again
+  Payload data;       // its reply
+  bool lost = false;  // the process crashed before the reply was durable: the work is handed out again
 };
 std::string_view name_of(Attempt::Outcome outcome);
 
-// A worker that answers as it is told. What is said before then() is for the first request, what follows for the next
-// one, and the last for all others. A request is an activity's work, in all its attempts. One that a crash makes
-// necessary gets the answer that was lost. Without a word it replies {}.
+// A worker with prepared replies. Calls before then() are for the first request, calls after it for the next one, and
+// the last ones for all others. A request is an activity's work, with all its attempts. An attempt that is repeated
+// after a crash gets the reply that was lost. Without any call it replies {}.
 class MockWorker {
  public:
   MockWorker& replies(Payload data, std::int32_t code = 200) { return replies(Reply::success(std::move(data), code)); }
   MockWorker& replies(Reply reply);
-  // Before it replies, so many attempts fail.
+  // This many attempts fail before it replies.
   MockWorker& fails(std::uint32_t times, std::int32_t code = 500, Payload error = "\"a mocked failure\"");
-  MockWorker& takes(Duration time);  // each attempt answers so much later
+  MockWorker& takes(Duration time);  // each attempt replies this much later
   MockWorker& never_answers();       // only a timeout, or an interrupt, ends the wait for it
   MockWorker& then();
 
@@ -93,12 +93,12 @@ class MockWorker {
 };
 
 struct TestOptions {
-  // Chooses which of several workers that could begin goes first, and all that is drawn. The same seed gives the same
-  // run. 0: the oldest work goes first.
+  // Chooses which of several workers begins first, and all random numbers. The same seed gives the same execution. 0:
+  // the oldest work goes first.
   std::uint64_t seed = 0;
   Instant starts_at = Instant::from_micros(1'767'225'600'000'000);  // 2026-01-01 00:00:00 UTC
-  bool fusion = true;  // false: every step is a commit of its own, so that there are more of them to crash at
-  // A run that needs more commits than that goes round in a circle: an error says so.
+  bool fusion = true;  // false: every step is a separate commit, so that there are more of them to crash at
+  // An execution with more commits than that is in an endless loop: it ends with an error.
   std::uint64_t commits_max = 100'000;
 };
 
@@ -110,9 +110,9 @@ class TestRuntime {
   TestRuntime& operator=(TestRuntime&&) noexcept;
   ~TestRuntime();
 
-  // What the tested program works with: deploy, serve, submit, signal, inspect and all else. It runs already. Calls
-  // return when what they asked for is durable. wait() moves the clock until the job has ended or the time is over.
-  // Transactions of workers and collation duplex are not here.
+  // The runtime of the tested program: deploy, serve, start, signal, inspect and everything else. It is already
+  // running. Calls return when their request is durable. wait() moves the clock until the job has ended or the time is
+  // over. Transactions of workers and collation duplex are not supported.
   Runtime& runtime();
   Runtime* operator->() { return &runtime(); }
 
@@ -122,15 +122,15 @@ class TestRuntime {
   Instant now() const;
   // Until nothing is left to do at this time: everything has ended or waits for a signal or for a later time.
   Status run_until_idle();
-  // Moves the clock. What is due on the way happens in its order and at its time.
+  // Moves the clock. What is due on the way happens in order and at its time.
   Status advance(Duration by);
-  // Moves the clock as far as needed: until every job has ended, is parked or paused, or waits for what time alone does
-  // not bring.
+  // Moves the clock as far as needed: until every job has ended, is parked or paused, or waits for something other than
+  // time.
   Status run_to_end();
-  // When something happens next by itself. None: nothing will.
+  // When something happens next without input. None: nothing will.
   std::optional<Instant> next_due() const;
 
-  // --- what comes from outside, later
+  // --- input from outside, later
   void call_after(Duration time, std::function<void()> what);
   void signal_after(Duration time, const std::string& topic, Payload data, SignalOptions options = {});
 
@@ -144,10 +144,11 @@ class TestRuntime {
   // --- faults
   // Kills the process, as kill -9 would between two commits, and starts it again.
   void crash();
-  // What must be the same in every run of crash_everywhere(): how often something was done, what a service was told.
+  // A value that must be the same in every execution of crash_everywhere(): how often something was done, what a
+  // service received.
   void note(std::string name, std::string value);
   void note(std::string name, std::int64_t value) { note(std::move(name), std::to_string(value)); }
-  std::string fault() const;  // of this run, in words: for messages. Empty: none
+  std::string fault() const;  // the fault of this execution, for messages. Empty: none
 
  private:
   friend class CrashRun;
@@ -155,18 +156,18 @@ class TestRuntime {
   Runtime runtime_;
 };
 
-// One run that came out differently.
+// An execution with a different result.
 struct CrashFinding {
   std::uint64_t commit = 0;  // from 1
   Fault fault = Fault::crash_before;
   std::string what;        // what the commit was about, such as "order-17: charge closed, ship opened"
-  std::string difference;  // what the scenario said, or what is not as in the run without a fault
+  std::string difference;  // the scenario's error, or what differs from the execution without a fault
 };
 
 struct CrashReport {
-  std::uint64_t commits = 0;  // of the run without a fault
-  std::uint64_t runs = 0;     // with one
-  std::string failed;         // why the run without a fault failed: then there is no other. Empty: it did not
+  std::uint64_t commits = 0;  // of the execution without a fault
+  std::uint64_t runs = 0;     // executions with a fault
+  std::string failed;         // why the execution without a fault failed: then there is no other. Empty: it did not
   std::vector<CrashFinding> findings;
   std::uint64_t findings_in_all = 0;  // `findings` has the first ones
 
@@ -178,16 +179,17 @@ struct CrashReport {
 struct CrashOptions {
   TestOptions test{};
   std::vector<Fault> faults = {Fault::crash_before, Fault::crash_after, Fault::reply_lost};
-  // Compare each job's status, code, result and data with the run without a fault, beside what the scenario checks.
+  // Compare each job's status, code, result and data with the execution without a fault, beside the checks of the
+  // scenario.
   bool compare_jobs = true;
-  std::uint64_t only_commit = 0;  // to look into a finding: this commit alone. 0: all
+  std::uint64_t only_commit = 0;  // to examine a finding: only this commit. 0: all
   std::size_t findings_max = 10;  // that are described
 };
 
-// Runs the scenario once as it is, then once for each of its commits and each fault, always with a fresh runtime.
-// The scenario deploys, serves, starts and checks: an error that it returns is a finding. So is a job that ends
-// otherwise than without the fault, and a note() with another value. Callers repeat a call whose process crashed, as
-// docs/GUARANTEES.md asks of them, so no call fails for the fault alone.
+// Executes the scenario once without a fault, then once for each of its commits and each fault, always with a new
+// runtime. The scenario deploys, serves, starts and checks: an error that it returns is a finding. So is a job that
+// ends differently than without the fault, and a note() with another value. Calls whose process crashed are repeated,
+// as docs/GUARANTEES.md asks of callers, so no call fails because of the fault alone.
 CrashReport crash_everywhere(const std::function<Status(TestRuntime&)>& scenario, const CrashOptions& options = {});
 
 }  // namespace pawl::testing

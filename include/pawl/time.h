@@ -12,7 +12,7 @@ namespace pawl {
 
 using Duration = std::chrono::microseconds;
 
-// A point in time: microseconds since the Unix epoch. The default, 0, means "none" where a view says so.
+// A point in time: microseconds since the Unix epoch. The default, 0, means "none" where a view defines it so.
 class Instant {
  public:
   constexpr Instant() = default;

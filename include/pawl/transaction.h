@@ -1,5 +1,5 @@
-// Transaction: a worker's own SQL, in the transaction that commits its answer. What it writes counts once, whatever
-// crashes: it is committed with the answer, or neither is (docs/TRANSACTIONS.md).
+// Transaction: a worker's own SQL, in the transaction that commits its reply. What it writes counts once, whatever
+// crashes: either both the writes and the reply are committed, or neither is (docs/TRANSACTIONS.md).
 //
 //   int transfer(const int& sum, pawl::Transaction& sql) {
 //     const auto taken = sql.execute("UPDATE account SET balance = balance - $1 WHERE id = $2 AND balance >= $1",
@@ -10,7 +10,7 @@
 //   }
 //   pawl::Status serve(pawl::Runtime& runtime) { return runtime.serve_transaction("bank.transfer", transfer); }
 //
-// A worker that fails undoes what it wrote.
+// When a worker fails, its writes are rolled back.
 #pragma once
 
 #include <concepts>
@@ -63,7 +63,7 @@ class SqlValue {
   Any value_;
 };
 
-// What a statement answers.
+// The result of a statement.
 struct SqlRows {
   std::vector<std::string> columns;
   std::vector<std::vector<SqlValue>> rows;
@@ -74,29 +74,29 @@ struct SqlRows {
   const SqlValue& at(std::size_t row, std::size_t column) const { return rows.at(row).at(column); }
 };
 
-// Good while the worker runs, and for as long as the store allows (docs/TRANSACTIONS.md, "Limits"); afterwards every
-// call is refused. One thread at a time.
+// Valid while the worker runs, and as long as the store allows (docs/TRANSACTIONS.md, "Limits"); afterwards every call
+// is refused. One thread at a time.
 class Transaction {
  public:
   enum class Kind : std::uint8_t { sqlite, postgres };
 
-  // One statement; $1, $2 ... stand for the parameters, in both stores. An error ends the transaction: nothing more is
-  // executed, and nothing of it will be committed, whatever the worker answers.
+  // One statement; $1, $2 ... are the parameters, in both stores. An error ends the transaction: nothing more is
+  // executed, and nothing of it is committed, whatever the worker replies.
   virtual Result<SqlRows> execute(std::string_view sql, std::span<const SqlValue> params) = 0;
   Result<SqlRows> execute(std::string_view sql, std::initializer_list<SqlValue> params = {}) {
     return execute(sql, std::span<const SqlValue>(params.begin(), params.size()));
   }
 
   virtual Kind kind() const = 0;
-  // The session itself, for a library of yours: an sqlite3* or a PGconn*, inside of the transaction. It belongs to the
-  // store: end no transaction on it, change no setting, and keep nothing of it when the worker returns.
+  // The session itself, for your own libraries: an sqlite3* or a PGconn*, inside the transaction. It belongs to the
+  // store: do not end the transaction, do not change settings, and do not keep it when the worker returns.
   virtual void* handle() = 0;
 
  protected:
   ~Transaction() = default;
 };
 
-// Its answer and what it wrote are committed together if it is a success; otherwise what it wrote is undone.
+// If the reply is a success, it is committed together with the worker's writes; otherwise the writes are rolled back.
 using TransactionWorker = std::function<Reply(Work&, Transaction&)>;
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// Value: what an app says about a key: a text, a number, a list, fields. Texts may be expressions (docs/MAPPING.md).
+// Value: the value of a key in an app: a text, a number, a list, fields. Texts may be expressions (docs/MAPPING.md).
 //
 //   pawl::Value sum = 20;
 //   pawl::Value name = "{order.output.data.name}";
@@ -27,7 +27,7 @@ using Values = std::vector<Value>;
 
 class Value {
  public:
-  // JSON that could not be read; whoever builds with it is told.
+  // JSON that could not be read; the build reports it.
   struct Broken {
     std::string why;
     friend bool operator==(const Broken&, const Broken&) = default;

@@ -1,4 +1,4 @@
-// Views: what can be seen of a job. Plain values, copied out of the store.
+// Views: the visible state of a job. Plain values, copied from the store.
 //
 //   void show(const pawl::JobDetail& detail) {
 //     std::printf("%s is %s\n", detail.job.id.raw().c_str(), std::string(name_of(detail.job.status)).c_str());
@@ -33,15 +33,15 @@ struct JobView {
   std::int64_t semaphore = 0;  // open obligations
   Instant created_at;
   Instant closed_at;   // when closed
-  Payload result;      // when completed; before that, if its end was announced (persist)
+  Payload result;      // when completed; earlier if its end was announced (persist)
   std::string reason;  // when failed, interrupted, parked or paused
   std::int32_t priority = 0;
   Instant deadline;   // it is interrupted then; 0: none
-  Instant remove_at;  // once closed, if it does not stay for ever
+  Instant remove_at;  // set when it is closed, unless it is kept for ever
   std::uint32_t redrives = 0;
-  Payload data;           // what its activities share so far, of a graph in the graph language
+  Payload data;           // what its activities share so far, in a graph of the graph language
   std::int32_t code = 0;  // of the error that ends it; 0: none
-  std::string cursor{};   // from Runtime::list: the place behind it, for JobFilter::after
+  std::string cursor{};   // from Runtime::list: the position after it, for JobFilter::after
   bool closed() const {
     return status == JobStatus::completed || status == JobStatus::failed || status == JobStatus::interrupted;
   }
@@ -59,44 +59,44 @@ enum class Effect : std::uint8_t {
   started,   // a worker has it
   done,
   failed,
-  unknown,  // it may act at most once, its attempt was lost, and nobody knows whether it acted
+  unknown,  // at most once, its attempt was lost, and it is unknown whether it acted
 };
 std::string_view name_of(Effect effect);
 
-// A request as it waits for, or is with, a worker.
+// A request that waits for, or is with, a worker.
 struct WorkView {
-  std::string token;  // names the attempt at hand; empty: nobody has it
+  std::string token;  // names the current attempt; empty: no worker has it
   std::string worker;
   std::uint32_t attempts = 0;  // how often it was handed out
   std::uint32_t failures = 0;  // attempts that failed
   std::int32_t failure_code = 0;
-  std::string failure;  // what the last of them said
+  std::string failure;  // the error text of the last one
   Instant next_try_at;  // when the next attempt may begin; 0: not waiting for a time
-  Instant attempt_by;   // when the attempt must have ended; 0: no limit, or the process that runs it keeps that clock
+  Instant attempt_by;   // when the attempt must have ended; 0: no limit, or the process of the attempt keeps that clock
   Instant deadline;     // 0: no limit
   Payload progress;     // of the last heartbeat
   bool held = false;    // its job is paused or parked
 };
 
-// What an open activity waits for. A field without a value: not for that.
+// What an open activity waits for. An empty field: not for that.
 struct WaitView {
   std::string topic;       // a worker's, or that of the signal
   std::string key;         // the values that the signal must agree with, as a JSON list
-  Instant wakes_at;        // its sleep is over then; of an await: its next attempt begins
-  Instant times_out_at;    // it fails then
+  Instant wakes_at;        // when its sleep is over; of an await: when its next attempt begins
+  Instant times_out_at;    // when it fails
   std::string child;       // the id of the job that it awaits
-  std::uint32_t done = 0;  // of a join: arrivals that came; of a map: items that are done
+  std::uint32_t done = 0;  // of a join: arrivals so far; of a map: finished items
   std::uint32_t of = 0;    // how many it waits for
 };
 
-// An answer that the job could not take: it is parked, and its reason says why. A redrive asks the worker again.
+// A reply that the job could not take: the job is parked with the reason. A redrive asks the worker again.
 struct RefusedView {
   std::int32_t code = 0;
   bool error = false;
   Payload data;
 };
 
-// cancelled: it had begun, and was called off by a race or because its job is being undone.
+// cancelled: it had begun, and was cancelled by a race or because its job is being undone.
 enum class ActivityStatus : std::uint8_t { open, completed, errored, skipped, cancelled };
 std::string_view name_of(ActivityStatus status);
 
@@ -114,34 +114,34 @@ struct ActivityView {
   Instant opened_at;
   Instant closed_at;
   Payload output;
-  // What it was sent, of a graph in the graph language whose activity has input.maps. Once it is answered it is made
-  // again from the job as it stands; `input_sure` is false when it reads the job's data, which may have changed.
+  // Its input, in a graph of the graph language whose activity has input.maps. After the reply it is computed again
+  // from the job's current state; `input_sure` is false when it reads the job's data, which may have changed.
   Payload input;
   bool input_sure = true;
   Effect effect = Effect::none;
-  std::optional<WorkView> work;  // while it is open, as is the next
+  std::optional<WorkView> work;  // while it is open; the same for the next one
   std::optional<WaitView> waits_for;
   std::string child;                   // the id of the job that it started, also after its end
-  std::optional<RefusedView> refused;  // while its job is parked for it
+  std::optional<RefusedView> refused;  // while its job is parked because of it
 };
 
-// Something that the clock will say to the job.
+// A timer of the job.
 struct TimerView {
   Instant due;
   std::string what;      // start, sleep, timeout, retry or deadline
-  std::string activity;  // whose it is; empty: the job's
+  std::string activity;  // its activity; empty: it belongs to the job
   std::string address;
 };
 
 struct JobDetail {
   JobView job;
   std::vector<ActivityView> activities;  // in the order they were opened
-  // One digit per activity of the graph, ids in ascending order; an awaited job's own digits stand between 1 and 2.
+  // One digit per activity of the graph, ids in ascending order; the digits of an awaited job are between 1 and 2.
   std::string collation_key;
   Payload input;
   std::vector<TimerView> timers;  // by due time
-  // What keeps it from going on, as far as the asked process can tell: its graph is not deployed there, or work waits
-  // for a topic that is paused or that nobody takes from. Empty: nothing. Why it is parked is its `reason`.
+  // What keeps it from continuing, as far as this process knows: its graph is not deployed here, or work waits for a
+  // topic that is paused or has no worker. Empty: nothing. If it is parked, `reason` tells why.
   std::vector<std::string> obstacles{};
 };
 

@@ -15,8 +15,8 @@
 //     return runtime.serve("orders.echo", by_hand);
 //   }
 //
-// Instead of a value a worker may return nothing, a Payload (bytes as they are), a Result, a Result<T, Failure>, a
-// Failure or a Reply. It may be called by several threads at once.
+// Instead of a value a worker may return nothing, a Payload (bytes, unchanged), a Result, a Result<T, Failure>, a
+// Failure or a Reply. Several threads may call it at once.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@
 
 namespace pawl {
 
-// What a worker answers, in bytes. The status decides whether it is an error, the code decides which transitions fire.
+// A worker's reply, in bytes. The status decides whether it is an error, the code decides which transitions fire.
 class Reply {
  public:
   enum class Status : std::uint8_t { success, error, fatal, later };
@@ -41,12 +41,12 @@ class Reply {
   static Reply success(Payload data = {}, std::int32_t code = 200) {
     return Reply(Status::success, code, std::move(data));
   }
-  // A failed attempt: the activity's retry policy says whether there is another one.
+  // A failed attempt: the activity's retry policy decides whether there is another one.
   static Reply error(Payload data, std::int32_t code = 500) { return Reply(Status::error, code, std::move(data)); }
-  // An error that another attempt would not mend.
+  // An error that another attempt would not change.
   static Reply fatal(Payload data, std::int32_t code = 500) { return Reply(Status::fatal, code, std::move(data)); }
-  // Somebody else will answer, with Work::token() and Runtime::complete(), within this time. After it the work is
-  // handed out again (or is unknown, if it may act at most once).
+  // Somebody else will reply, with Work::token() and Runtime::complete(), within this time. After it the work is handed
+  // out again (or its effect is unknown, if it is at most once).
   static Reply later(Duration within = std::chrono::hours(24)) {
     Reply reply(Status::later, 202, {});
     reply.within_ = within;
@@ -70,7 +70,7 @@ class Reply {
 
 namespace detail {
 
-// What a running worker can tell its runtime, which implements it. Any thread may call it.
+// The messages of a running worker to its runtime, which implements this. Any thread may call it.
 class WorkLine {
  public:
   virtual void pending(Payload data, std::int32_t code) = 0;
@@ -93,17 +93,17 @@ struct WorkFacts {
 
 }  // namespace detail
 
-// One attempt of an activity's work. Valid while the worker runs; copy token() to answer later.
+// One attempt of an activity's work. Valid while the worker runs; copy token() to reply later.
 class Work {
  public:
   Work(detail::WorkFacts facts, detail::WorkLine& line) : facts_(std::move(facts)), line_(line) {}
 
   const Topic& topic() const { return facts_.topic; }
   RunId run() const { return facts_.run; }  // of the job
-  // The same for every attempt of this activity, and no other work ever gets it: give it to whoever must not act twice.
+  // The same for every attempt of this activity, and different for all other work: pass it to every system that must
+  // not act twice.
   const std::string& key() const { return facts_.key; }
-  // Names this attempt, for Runtime::complete() and Runtime::heartbeat(). Whoever has it may answer; nobody can guess
-  // it.
+  // Names this attempt, for Runtime::complete() and Runtime::heartbeat(). Its holder may reply; it cannot be guessed.
   const std::string& token() const { return facts_.token; }
   std::uint32_t attempt() const { return facts_.attempt; }  // 1: the first one
 
@@ -113,7 +113,7 @@ class Work {
     return decode<T>(facts_.input);
   }
 
-  // What an earlier attempt last said with heartbeat(); empty if nothing.
+  // What an earlier attempt last sent with heartbeat(); empty if nothing.
   const Payload& progress() const { return facts_.progress; }
   template <class T>
   Result<std::optional<T>> progress_as() const {
@@ -122,19 +122,19 @@ class Work {
     if (!value) return value.error();
     return std::optional<T>(std::move(*value));
   }
-  // Still alive, and this far. The next attempt reads it, should there be one.
+  // Still alive, with this progress. The next attempt, if any, can read it.
   void heartbeat() { line_.heartbeat({}); }
   template <class T>
   void heartbeat(const T& progress) {
     line_.heartbeat(written(progress));
   }
-  // An interim answer: opens a plane of its own for the activities behind this one, which stays open.
+  // An interim reply: opens a new plane for the activities after this one, which stays open.
   template <class T>
   void pending(const T& data, std::int32_t code = 202) {
     line_.pending(written(data), code);
   }
-  // True once nobody waits for this attempt any more: its job has ended, its time is over, or this process stops. Stop
-  // and return: a worker that does not is reported, and its thread is replaced.
+  // True when the result of this attempt is not needed any more: its job has ended, its time is over, or this process
+  // stops. Stop and return: a worker that does not is reported, and its thread is replaced.
   bool cancelled() const { return line_.cancelled(); }
 
  private:

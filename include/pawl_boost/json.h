@@ -24,9 +24,9 @@
 // std::map with strings as keys, a std::pair or std::tuple (a JSON list), a pawl::Payload or boost::json::value (any
 // JSON), or a named value such as pawl::JobId. A struct must have a default constructor.
 //
-// A field that is missing is an error, unless it is a std::optional; one that is empty is not written. A field that the
-// struct does not have is ignored, so that a newer program may say more than an older one knows. An error names the
-// field: `lines[2].sum: expected a number, found a string` (docs/TYPES.md).
+// A missing field is an error, unless it is a std::optional; an empty one is not written. A field that the struct does
+// not have is ignored, so that a newer program may send more than an older one knows. An error names the field:
+// `lines[2].sum: expected a number, found a string` (docs/TYPES.md).
 #pragma once
 
 #ifdef PAWL_NLOHMANN_JSON
@@ -58,7 +58,7 @@ namespace pawl_boost::detail {
 
 namespace json = boost::json;
 
-// Where in a document one is. On the stack: a text is made of it only for an error.
+// The current position in a document. On the stack: it becomes text only for an error.
 struct Place {
   const Place* parent = nullptr;
   std::string_view field{};
@@ -186,7 +186,7 @@ bool read_whole(const json::value& from, T& into, const Place& at, std::string& 
     return false;
   }
   const double number = from.get_double();
-  constexpr double exact_max = 9007199254740992.0;  // beyond it a double is not every whole number
+  constexpr double exact_max = 9007199254740992.0;  // beyond it a double cannot hold every whole number
   if (std::trunc(number) == number && std::abs(number) <= exact_max) return fits(static_cast<std::int64_t>(number));
   why = said(at, "expected a whole number, found " + write(from));
   return false;
@@ -320,7 +320,7 @@ bool read(const json::value& from, T& into, const Place& at, std::string& why) {
       return read_tuple(*list, into, at, why);
     }
   } else {
-    return false;  // the compiler has said so already
+    return false;  // the compiler has reported it already
   }
 }
 
@@ -335,7 +335,7 @@ bool put_all(const T& from, json::array& into, const Place& at, std::string& why
   std::size_t index = 0;
   for (const auto& one : from) {
     json::value value;
-    // A copy of the element, for std::vector<bool> has none of its own.
+    // A copy of the element, because std::vector<bool> has no real elements.
     if (!put<typename T::value_type>(one, value, Place{&at, {}, index++}, why)) return false;
     into.push_back(std::move(value));
   }
@@ -435,7 +435,7 @@ requires(pawl_boost::detail::Known<T> && !std::same_as<T, pawl::Payload>) struct
     return Payload(pawl_boost::write(document));
   }
   static Result<T> decode(const Payload& bytes) {
-    // Nothing is read as null: a std::optional takes it.
+    // Empty bytes are read as null: a std::optional accepts it.
     auto document = bytes.empty() ? Result<boost::json::value>(boost::json::value()) : pawl_boost::parse(bytes.view());
     if (!document) return document.error();
     std::string why;

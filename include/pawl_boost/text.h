@@ -1,4 +1,4 @@
-// JSON text to a Boost.JSON value and back, with numbers as they were written: 99.99 stays 99.99.
+// JSON text to a Boost.JSON value and back; numbers keep their value: 99.99 stays 99.99.
 //
 //   std::string tidy(std::string_view text) {
 //     const pawl::Result<boost::json::value> value = pawl_boost::parse(text);
@@ -14,7 +14,7 @@
 
 namespace pawl_boost {
 
-// The error says what is wrong, with line and column.
+// The error tells what is wrong, with line and column.
 pawl::Result<boost::json::value> parse(std::string_view text);
 std::string write(const boost::json::value& value);
 

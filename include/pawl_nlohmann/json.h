@@ -14,9 +14,10 @@
 //     return job->result(std::chrono::seconds(10));
 //   }
 //
-// from_json decides about fields that are missing or unknown: NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE wants all of them and
+// from_json decides about missing and unknown fields: NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE requires all of its fields and
 // ignores others. The library names the field of an error only if JSON_DIAGNOSTICS is 1 in the whole program, before
-// any of its headers; this header sets it if it comes first. Without it the error says what is wrong, but not where.
+// any of its headers; this header sets it if it is included first. Without it the error tells what is wrong, but not
+// where.
 #pragma once
 
 #ifdef PAWL_BOOST_JSON
@@ -82,7 +83,7 @@ requires(pawl_nlohmann::Convertible<T>) struct pawl::Codec<T> {
       return Error{ErrorCode::invalid, pawl_nlohmann::plain(error)};
     }
   }
-  // Nothing is read as null.
+  // Empty bytes are read as null.
   static Result<T> decode(const Payload& bytes) {
     try {
       return (bytes.empty() ? nlohmann::json() : nlohmann::json::parse(bytes.view())).template get<T>();

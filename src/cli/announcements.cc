@@ -1,4 +1,4 @@
-// pawl announcements: what jobs said on the topic that their graph publishes; --follow waits for more.
+// pawl announcements: what jobs announced on the topic that their graph publishes; --follow waits for more.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -18,7 +18,7 @@ namespace pawl::cli {
 
 namespace {
 
-// Readers are not told by the process that writes: they look.
+// The writing process does not notify readers: they poll.
 constexpr std::chrono::milliseconds look_every{100};
 
 struct Options {

@@ -1,4 +1,5 @@
-// What a person who runs a graph must know of its app: which graph a topic starts, and whose work it needs.
+// What a person who runs a graph must know of its app: which graph a topic starts, and which topics it needs workers
+// for.
 #pragma once
 
 #include <set>
@@ -12,7 +13,7 @@ namespace pawl::cli {
 // The graph that subscribes to `topic`; without a topic the only one, or the first that is not private.
 Result<const graph::Graph*> choose_graph(const graph::App& app, const std::string& topic);
 
-// Whether the trigger says what the job of an input is called: then the input finds it again.
+// Whether the trigger derives the job's id from the input: then the same input finds the job again.
 bool names_its_jobs(const graph::Graph& graph);
 
 struct WorkTopics {

@@ -1,5 +1,5 @@
-// pawl deploy FILE, pawl activate APP VERSION, pawl apps: which versions of which apps a store has, and on which of
-// them new jobs start.
+// pawl deploy FILE, pawl activate APP VERSION, pawl apps: the versions of the apps in a store, and which of them new
+// jobs start on.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

@@ -1,5 +1,4 @@
-// pawl check FILE: all mistakes of an app's YAML. Exit code 0 fine, 1 mistakes, 2 the file cannot
-// be read.
+// pawl check FILE: all mistakes of an app's YAML. Exit code 0: none, 1: mistakes, 2: the file cannot be read.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>

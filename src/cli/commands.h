@@ -1,5 +1,5 @@
-// Every command of the binary: a function that adds its subcommand and, when chosen, runs it and sets
-// the exit code (0 success, 1 the work failed, 2 the input was wrong, 130 Ctrl-C).
+// Every command of the binary: a function that adds its subcommand and, when chosen, runs it and sets the exit code (0
+// success, 1 the work failed, 2 the input was wrong, 130 Ctrl-C).
 #pragma once
 
 namespace CLI {

@@ -1,5 +1,5 @@
-// pawl pause, resume, interrupt, redrive, remove JOB: what a person asks of a job. The request is durable when the
-// command returns; whoever runs the store carries it out, at once or when it next starts.
+// pawl pause, resume, interrupt, redrive, remove JOB: a person's requests to a job. The request is durable when the
+// command returns; the process that runs the store carries it out, at once or when it next starts.
 #include <CLI/CLI.hpp>
 
 #include <memory>

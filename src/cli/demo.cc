@@ -1,5 +1,5 @@
-// pawl demo: a sample job on the embedded store, shown as it happens. Kill it at any moment and run it again:
-// it carries on with the job it finds.
+// pawl demo: a sample job on the embedded store, shown as it happens. Kill it at any moment and run it again: it
+// continues with the job it finds.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -51,7 +51,7 @@ Status serve_all(Runtime& runtime, std::chrono::milliseconds pace) {
       return Reply::success(output);
     };
   };
-  // Shipping reports twice before it is done: each report opens a plane of its own for `notify`.
+  // Shipping reports twice before it is done: each report opens a new plane for `notify`.
   const auto ship = [pace](Work& work) {
     for (const char* progress : {R"({"parcel":"packed"})", R"({"parcel":"on the road"})"}) {
       std::this_thread::sleep_for(pace);
@@ -120,7 +120,7 @@ int fail(const Error& error) {
   return 1;
 }
 
-// The job to show: one that an earlier run left open, or a new one.
+// The job to show: one that an earlier execution left open, or a new one.
 Result<RunId> find_or_submit(Runtime& runtime, const DemoOptions& options, const Paint& paint) {
   JobFilter open_jobs;
   open_jobs.status = JobStatus::running;

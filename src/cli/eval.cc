@@ -1,5 +1,4 @@
-// pawl eval EXPRESSION --data FILE: tries a mapping expression against a document of scopes, as the
-// engine would.
+// pawl eval EXPRESSION --data FILE: evaluates a mapping expression against a document of scopes, as the engine would.
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/utf8.h"

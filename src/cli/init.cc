@@ -1,5 +1,5 @@
-// pawl init STORE: makes the schema of a PostgreSQL store, or brings it forward, and lets a role run it that can do
-// nothing else.
+// pawl init STORE: creates or upgrades the schema of a PostgreSQL store, and gives a role the rights to run it, and no
+// others.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

@@ -9,7 +9,7 @@ namespace pawl::cli {
 
 namespace {
 
-// A handler reaches nothing but what has static storage.
+// A signal handler can only reach static storage.
 std::atomic<int> signals{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may write nothing else");
 

@@ -1,9 +1,9 @@
-// Ctrl-C and SIGTERM as something to ask about: the first is a wish, the second ends the process at once.
+// Ctrl-C and SIGTERM as a state to query: the first is a request, the second ends the process at once.
 #pragma once
 
 namespace pawl::cli {
 
-// While it lives, the signals are counted and not obeyed. One at a time.
+// During its lifetime the signals are counted and have no other effect. One at a time.
 class Interruption {
  public:
   Interruption();

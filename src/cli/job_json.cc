@@ -143,7 +143,7 @@ json::object family_of(const JobDetail& detail, const ReadChild& read_child, int
   return object;
 }
 
-// Texts of it come from outside, and any bytes may stand in them: the document is UTF-8.
+// Texts in it come from outside and may contain any bytes: the document is UTF-8.
 std::string text_of(const json::value& document) { return printable_json(json::serialize(document)); }
 
 }  // namespace

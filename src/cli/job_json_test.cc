@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The last run of the last lane: 16 bits of lane, 47 of sequence. A double would make 9223372036854775808 of it.
+// The last run of the last lane: 16 bits of lane, 47 of sequence. A double would turn it into 9223372036854775808.
 constexpr RunId last_run{(std::uint64_t{65'535} << 47) + ((std::uint64_t{1} << 47) - 1)};
 constexpr const char* last_run_text = "9223372036854775807";
 static_assert(last_run.raw() == static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
@@ -26,7 +26,7 @@ JobDetail job_of(RunId run) {
 
 std::string run_in(const std::string& text) { return std::string(json::parse(text).at("run").as_string()); }
 
-// Claim: wherever JSON names a run it is text, so that nothing of a large one is lost.
+// Wherever JSON names a run it is text, so that no digit of a large one is lost.
 TEST(job_json, the_run_of_the_last_lane_is_text_in_every_document) {
   const JobDetail detail = job_of(last_run);
   EXPECT_EQ(run_in(job_json(detail.job)), last_run_text);

@@ -71,7 +71,7 @@ std::string ledgers(const JobDetail& detail, const Paint& paint) {
   return text;
 }
 
-// What open activities wait for, beside work: a line each.
+// What open activities wait for, except work: a line each.
 std::string waits(const JobDetail& detail, const Paint& paint) {
   std::string text;
   for (const ActivityView& activity : detail.activities) {

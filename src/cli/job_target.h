@@ -1,4 +1,4 @@
-// What the commands on a store's jobs share: where the store is, which job is meant, how an error is said.
+// What the commands on a store's jobs share: the store's address, the job, and how an error is printed.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ struct JobTarget {
 };
 void add_job_target(CLI::App& command, JobTarget& target);
 
-// Opens a store that exists: a command that looks must not make one.
+// Opens an existing store: a command that only reads must not create one.
 Result<Runtime> open_existing(const StoreOptions& options);
 Result<RunId> find_job(Runtime& runtime, const JobTarget& target);
 
 // Prints "pawl COMMAND: ..." to stderr. 2 when the input was wrong, 1 when the work failed.
 int fail(const std::string& command, const Error& error);
 
-// Opens the store, finds the job and does one thing to it. Prints what `done` says, or {"ok":true} as JSON.
+// Opens the store, finds the job and carries out one request. Prints the text of `done`, or {"ok":true} as JSON.
 int act_on_job(const std::string& command, const StoreOptions& options, const JobTarget& target,
                const std::string& done, const std::function<Status(Runtime&, RunId)>& act);
 

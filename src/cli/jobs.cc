@@ -1,4 +1,4 @@
-// pawl jobs: what is in a store, page by page, also while another process runs it.
+// pawl jobs: the jobs of a store, page by page, also while another process runs it.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

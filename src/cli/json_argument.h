@@ -1,4 +1,4 @@
-// JSON that a person gives on the command line: as it is, or in a file.
+// JSON that a person gives on the command line: directly, or in a file.
 #pragma once
 
 #include <string>

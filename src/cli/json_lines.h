@@ -1,5 +1,5 @@
-// JsonLines: what a command printed, as JSON values. They stand one per line; one value may also span several lines.
-// Bounded: what it may print is what one run of a worker may say (base/limits.h).
+// JsonLines: the output of a command, as JSON values. One value per line; a value may also span several lines. Bounded
+// by what one attempt of a worker may send (base/limits.h).
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ class JsonLines {
   void end();  // no more bytes come
 
   bool is_json() const { return !why_broken_; }
-  // What it is instead: "not JSON: ...".
+  // The reason: "not JSON: ...".
   const std::optional<Error>& why_broken() const { return why_broken_; }
   const std::optional<std::string>& last() const { return last_; }
-  const std::string& text() const { return broken_; }  // what was printed, from the first that is no JSON
-  // Which limit it went beyond: nothing is taken any more.
+  const std::string& text() const { return broken_; }  // the output from the first text that is not JSON
+  // The limit that was exceeded: no more output is taken.
   const std::optional<std::string>& too_much() const { return too_much_; }
 
  private:
@@ -34,7 +34,7 @@ class JsonLines {
 
   const std::function<void(std::string)> earlier_;
   mapping::JsonCheck check_;
-  std::string line_;   // begun and not ended
+  std::string line_;   // not ended yet
   std::string value_;  // the text of the value that is being read
   std::string broken_;
   std::optional<Error> why_broken_;

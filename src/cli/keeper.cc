@@ -22,10 +22,10 @@ namespace {
 constexpr char all_in_order = '.';
 constexpr int polite_rounds = 50;  // of 10 ms: from SIGTERM to SIGKILL, as for a command that is ended
 constexpr int rounds_max = 500;
-constexpr int quiet_rounds = 3;  // in the midst of an exec nobody has a mark
+constexpr int quiet_rounds = 3;  // during an exec no process has a mark
 constexpr int round_milliseconds = 10;
 
-// Sends it to every process that has the mark. How many there were.
+// Sends the signal to every process with the mark. Returns their number.
 int signal_marked(const std::string& mark, int signal) {
   int count = 0;
   std::error_code gone;
@@ -40,8 +40,8 @@ int signal_marked(const std::string& mark, int signal) {
 [[noreturn]] void keep(int line, const std::string& mark) {
   setsid();  // Ctrl-C is for pawl
   prctl(PR_SET_NAME, "pawl-keeper");
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);  // it goes when pawl has gone
-  // Nobody waits for the end of an output that only the keeper holds open.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);  // it ends when pawl has ended
+  // Readers must not wait for the end of an output that only the keeper holds open.
   dup2(line, STDIN_FILENO);
   const int nothing = ::open("/dev/null", O_WRONLY);
   dup2(nothing, STDOUT_FILENO);
@@ -66,7 +66,7 @@ int signal_marked(const std::string& mark, int signal) {
 
 Keeper::Keeper() {
   int ends[2];
-  // Not a pipe: writing to a keeper that somebody killed must be no signal.
+  // Not a pipe: writing to a killed keeper must not raise a signal.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
   const std::string mark = Offspring::ours().owner_mark();
   process_ = fork();

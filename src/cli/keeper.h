@@ -8,14 +8,14 @@ namespace pawl::cli {
 
 class Keeper {
  public:
-  Keeper();   // REQUIRES: this process has one thread. Without a keeper all works, but for what it is for
-  ~Keeper();  // the commands have ended: the keeper goes
+  Keeper();   // REQUIRES: this process has one thread. Without a keeper everything else works
+  ~Keeper();  // the commands have ended: the keeper exits
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
  private:
   pid_t process_ = -1;
-  int line_ = -1;  // closed by whatever ends this process
+  int line_ = -1;  // closed by the kernel when this process ends in any way
 };
 
 }  // namespace pawl::cli

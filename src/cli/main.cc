@@ -11,14 +11,14 @@
 
 namespace {
 
-// A standard stream that is closed gives its number to the next file that is opened, and what is printed goes there.
+// If a standard stream is closed, the next opened file gets its number, and printed text would go into that file.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != stream)
-      _exit(1);  // it takes the lowest that is free
+      _exit(1);  // it takes the lowest free number
 }
 
-// What was meant as a value and read as an option: a job's id may begin with a -.
+// A value that was read as an option: a job's id may begin with a -.
 void explain_dash(const CLI::App& app, int argc, char** argv) {
   if (argc < 3) return;
   const auto chosen = app.get_subcommands();

@@ -29,7 +29,7 @@ struct Options {
   bool no_color = false;
 };
 
-// A bar that is drawn over itself on a terminal; elsewhere a line now and then.
+// On a terminal a bar that is redrawn in place; otherwise a line from time to time.
 class Bar {
  public:
   explicit Bar(const Options& options)

@@ -17,8 +17,8 @@ namespace pawl::cli {
 
 namespace {
 
-constexpr int rounds_max = 100;       // who was killed may have had children: they come to us next
-constexpr int quiet_rounds = 2;       // the list of children leaves some out while others go: it is read once more
+constexpr int rounds_max = 100;       // a killed process may have had children: this process adopts them next
+constexpr int quiet_rounds = 2;       // the list of children may leave some out while others end: it is read once more
 constexpr int exec_polls_max = 20;    // of a millisecond each
 constexpr int death_polls_max = 200;  // of a millisecond each, until a killed process is gone
 
@@ -27,7 +27,7 @@ std::string text_of_file(const std::string& path) {
   return file ? std::string(std::istreambuf_iterator<char>(file), {}) : std::string();
 }
 
-// Children belong to the thread that made them; adopted ones to any.
+// Children belong to the thread that created them; adopted ones to any.
 std::vector<pid_t> children_of_this_process() {
   std::vector<pid_t> found;
   std::error_code gone;
@@ -57,7 +57,7 @@ Offspring& Offspring::ours() {
   return offspring;
 }
 
-// A process number is used again one day: the time makes it ours.
+// The system reuses process numbers: the time makes the mark unique.
 Offspring::Offspring()
     : owner_mark_(fmt::format("{}-{}.", getpid(), std::chrono::system_clock::now().time_since_epoch().count())) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -65,7 +65,7 @@ Offspring::Offspring()
 
 std::string Offspring::next_mark() {
   const std::lock_guard lock(mutex_);
-  return fmt::format("{}{};", owner_mark_, ++marks_);  // with an end: 1 is not the beginning of 10
+  return fmt::format("{}{};", owner_mark_, ++marks_);  // with an end mark: 1 is not the beginning of 10
 }
 
 void Offspring::spare(pid_t process) {
@@ -82,7 +82,7 @@ Result<pid_t> Offspring::start(const std::function<Result<pid_t>()>& spawn) {
 
 void Offspring::end(pid_t command, std::string_view mark) {
   const std::lock_guard lock(mutex_);
-  kill(-command, SIGKILL);  // before it is waited for: until then the number is its own
+  kill(-command, SIGKILL);  // before it is waited for: until then its number is not reused
   waitpid(command, nullptr, 0);
   commands_.erase(command);
   for (int round = 0, quiet = 0; round < rounds_max && quiet < quiet_rounds; ++round) {
@@ -93,7 +93,7 @@ void Offspring::end(pid_t command, std::string_view mark) {
   }
 }
 
-// An adopted child. True: it is gone.
+// An adopted child. True: it has ended.
 bool Offspring::end_one(pid_t process, pid_t command, std::string_view mark) {
   if (reap(process)) return true;
   if (getpgid(process) != command) {
@@ -103,7 +103,7 @@ bool Offspring::end_one(pid_t process, pid_t command, std::string_view mark) {
       if (reap(process)) return true;
       marked = is_marked(process, mark);
     }
-    // Without the mark it may be anybody's: one who was there before us, or an orphan of the container whose first
+    // Without the mark it may be any process: one that existed before us, or an orphan of the container whose first
     // process we are.
     if (!marked.value_or(false)) return false;
   }

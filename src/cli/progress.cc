@@ -73,7 +73,7 @@ Said words_for(const Event& event) {
   return {Ink::plain, ""};
 }
 
-// Of a job that the followed one started: what its name adds.
+// The part of the name of a child job that differs from the followed job's name.
 std::string short_name(const std::string& job, const std::string& followed) {
   return job.starts_with(followed + "/") ? job.substr(followed.size()) : job;
 }
@@ -130,7 +130,7 @@ void Progress::print(const std::string& line) {
 void Progress::show(const Event& event) {
   if (volume_ == Volume::quiet) return;
   const Said said = words_for(event);
-  // The time of a retry is when the next try begins; the line says when it was written.
+  // The time of a retry event is when the next attempt begins; the line shows when it was written.
   const Instant at = event.kind == Event::Kind::activity_retried ? now() : event.at;
   const std::lock_guard lock(mutex_);
   const std::string whose =

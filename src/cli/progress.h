@@ -1,4 +1,4 @@
-// Progress: what happens in a store, a line for each event, on the standard error. Any thread may call it.
+// Progress: the events of a store, one line each, on the standard error. Any thread may call it.
 #pragma once
 
 #include <mutex>
@@ -16,7 +16,7 @@ class Progress {
   enum class Volume { lines, quiet };
   Progress(Paint paint, Volume volume) : paint_(paint), volume_(volume) {}
 
-  // Events of every other job carry its name.
+  // Events of every other job show its name.
   void follow(const std::string& job);
   void show(const Event& event);
   void say(const std::string& line);                                   // unless quiet
@@ -33,9 +33,9 @@ class Progress {
   std::string job_;  // guarded by mutex_
 };
 
-// 12:00:31, with the day when that is another one; UTC, as all times of pawl.
+// 12:00:31, with the date when it is another day; UTC, like all times of pawl.
 std::string clock_text(Instant at);
-// "waits for signal order.approved ["order-17"] until 12:00:31"; empty when there is nothing to say.
+// "waits for signal order.approved ["order-17"] until 12:00:31"; empty when there is nothing to show.
 std::string wait_text(const WaitView& wait, std::optional<ActivityKind> kind);
 
 }  // namespace pawl::cli

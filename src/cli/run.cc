@@ -1,5 +1,5 @@
-// pawl run FILE: deploys an app, runs a job of it with shell commands as workers, and shows what happens. Ctrl-C
-// leaves the job as it is; the same command goes on with it.
+// pawl run FILE: deploys an app, runs a job of it with shell commands as workers, and shows what happens. Ctrl-C leaves
+// the job in the store; the same command continues it.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -31,7 +31,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds look_up_every{200};  // for Ctrl-C
-constexpr milliseconds owner_within{2000};  // until it is said that another process runs the store
+constexpr milliseconds owner_within{2000};  // until it is reported that another process runs the store
 
 struct Options {
   StoreOptions store;
@@ -46,7 +46,7 @@ struct Options {
   bool quiet = false;
 };
 
-// What was asked for, read and checked before anything is started.
+// The input of the command, read and checked before anything is started.
 struct Plan {
   std::shared_ptr<const graph::App> app;
   const graph::Graph* graph = nullptr;
@@ -119,7 +119,7 @@ class Session {
     }
     runtime_.observe([this](const Event& event) { progress_.show(event); }).keep();
     runtime_.on_problem([this](const std::string& text) { progress_.warn("pawl run: " + printable(text)); }).keep();
-    // Before the engine starts, or it would go on with an open job that nobody announced.
+    // Before the engine starts, otherwise it would continue an open job without a message.
     const bool named = !options_.job.empty() || names_its_jobs(*plan_.graph);
     const auto open = named || options_.fresh ? Result<std::optional<JobView>>(std::nullopt) : find_open();
     if (!open) return open.error();
@@ -141,7 +141,8 @@ class Session {
     return std::optional<JobView>();
   }
 
-  // The commands are ended at once: they see that their work is cancelled, and it goes back without a failed try.
+  // The commands are ended at once: they see that their work is cancelled, and it is given back without a failed
+  // attempt.
   void stop() { runtime_.stop(); }
   const std::string& job() const { return job_; }
 
@@ -153,7 +154,7 @@ class Session {
     return std::nullopt;
   }
 
-  // The newest job of the graph that has not ended, by when it was made: run numbers of two lanes say nothing of that.
+  // The newest open job of the graph, by creation time: run numbers of two lanes have no common order.
   Result<std::optional<JobView>> find_open() {
     std::optional<JobView> newest;
     for (const JobStatus status : {JobStatus::running, JobStatus::paused, JobStatus::parked}) {
@@ -207,7 +208,7 @@ class Session {
     progress_.follow(job);
   }
 
-  // Once, when it is sure: a process that owns the store knows it after a moment.
+  // Once, when it is certain: a process that owns the store knows it after a moment.
   void say_who_owns() {
     if (said_who_owns_ || runtime_.owns()) said_who_owns_ = true;
     if (said_who_owns_ || std::chrono::steady_clock::now() - started_ < owner_within) return;
@@ -227,7 +228,7 @@ class Session {
   bool said_who_owns_ = false;
 };
 
-// A job under collation duplex has no data of its own: what it comes to is what its last activity answered.
+// A job under collation duplex has no data: its result is the answer of its last activity.
 std::string outcome_of(const JobView& job, bool duplex) {
   if (duplex) return job.result.empty() ? "{}" : payload_json(job.result);
   return printable_json(job.data.empty() ? "{}" : job.data.str());
@@ -250,7 +251,7 @@ int report(const Options& options, const Plan& plan, const JobView& job, Progres
     fmt::print("{}\n", outcome_of(job, duplex));
   }
   std::fflush(stdout);
-  // A graph that ends its job early with `throw: false` leaves no error: it wanted to end there.
+  // A graph that ends its job early with `throw: false` leaves no error: this end is intended.
   const bool on_purpose = job.status == JobStatus::interrupted && job.code == 0 && job.reason.empty();
   return job.status == JobStatus::completed || on_purpose ? 0 : 1;
 }
@@ -262,7 +263,7 @@ int run(const Options& options) {
   Progress progress(Paint::for_stderr(!options.store.no_color),
                     options.quiet ? Progress::Volume::quiet : Progress::Volume::lines);
   warn_about_topics(*plan, progress);
-  std::optional<Keeper> keeper;  // made before there are threads, gone after them
+  std::optional<Keeper> keeper;  // created before there are threads, destroyed after them
   if (!plan->workers.empty()) keeper.emplace();
   auto runtime = pawl::open({.store = options.store.store,
                              .accept_weaker_store = options.store.accept_weaker,

@@ -1,5 +1,5 @@
-// pawl settle JOB ACTIVITY: what a person found out about an effect that nobody knew of. pawl complete TOKEN: the
-// answer of a worker that said it would answer later.
+// pawl settle JOB ACTIVITY: what a person found out about an unknown effect. pawl complete TOKEN: the reply of a worker
+// that replies later.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

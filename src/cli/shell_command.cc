@@ -25,9 +25,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds look_up_every{50};   // until goes_on is asked again
-constexpr milliseconds polite_for{500};     // from SIGTERM to SIGKILL
-constexpr milliseconds left_open_for{100};  // what an ended command left behind may hold its outputs open that long
+constexpr milliseconds look_up_every{50};  // until goes_on is called again
+constexpr milliseconds polite_for{500};    // from SIGTERM to SIGKILL
+// how long processes that an ended command left behind may hold its outputs open
+constexpr milliseconds left_open_for{100};
 
 class Descriptor {
  public:
@@ -56,7 +57,7 @@ struct Pipe {
   Descriptor writes;
 };
 
-// This machine or this process has no more of something just now: the command is not to blame.
+// This machine or this process lacks a resource just now: it is not the command's fault.
 bool is_our_lack(int error) { return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM; }
 
 Error cannot(std::string_view what, int error) {
@@ -86,7 +87,7 @@ std::vector<std::string> environment_of(const ShellCommand& command, const std::
   return all;
 }
 
-// What posix_spawn is told; freed at the end.
+// The arguments of posix_spawn; freed at the end.
 class Recipe {
  public:
   Recipe(int in, int out, int err) {
@@ -117,7 +118,7 @@ class Recipe {
   posix_spawnattr_t attributes_;
 };
 
-// Readable when the process has ended. None: there is no room for one more.
+// Readable when the process has ended. None: no descriptor is left.
 int descriptor_of_end(pid_t process) { return static_cast<int>(syscall(SYS_pidfd_open, process, 0)); }
 
 class Running {
@@ -146,12 +147,12 @@ class Running {
     }
     end_.close();
     in_.close();
-    // A child in the background may hold the outputs open, and write to them for ever: it has a moment, no more.
+    // A child in the background may hold the outputs open, and write to them for ever: it gets a short time only.
     const auto until = Clock::now() + left_open_for;
     while ((out_.open() || err_.open()) && Clock::now() < until)
       turn(std::chrono::ceil<milliseconds>(until - Clock::now()));
     Offspring::ours().end(process_, mark_);
-    // What the command itself said is in the pipe, however late we came to read it.
+    // The command's own output is in the pipe, even if we read it late.
     drain(out_, listener_.output);
     drain(err_, listener_.errors);
     return ShellEnd{exit_code_, stopping_};
@@ -167,7 +168,7 @@ class Running {
   void turn(milliseconds wait) {
     std::array<pollfd, 4> watched{pollfd{in_.raw(), POLLOUT, 0}, pollfd{out_.raw(), POLLIN, 0},
                                   pollfd{err_.raw(), POLLIN, 0},
-                                  pollfd{end_.raw(), POLLIN, 0}};  // a negative descriptor is passed over
+                                  pollfd{end_.raw(), POLLIN, 0}};  // poll ignores a negative descriptor
     if (poll(watched.data(), watched.size(), static_cast<int>(wait.count())) <= 0) return;
     if (watched[0].revents != 0) feed();
     if (watched[1].revents != 0) hear(out_, listener_.output);
@@ -181,7 +182,7 @@ class Running {
     if (written <= 0 || fed_ == input_.size()) in_.close();  // a command need not read its input
   }
 
-  // How much there was.
+  // Returns the number of bytes.
   std::size_t hear(Descriptor& from, const std::function<void(std::string_view)>& tell) {
     std::array<char, 16'384> bytes;
     const ssize_t count = read(from.raw(), bytes.data(), bytes.size());
@@ -194,7 +195,7 @@ class Running {
     return static_cast<std::size_t>(count);
   }
 
-  // What is there now, and not what somebody writes meanwhile.
+  // Only what is there now, not what is written meanwhile.
   void drain(Descriptor& from, const std::function<void(std::string_view)>& tell) {
     int waiting = 0;
     if (!from.open() || ioctl(from.raw(), FIONREAD, &waiting) != 0) return;
@@ -202,7 +203,7 @@ class Running {
       left -= std::min(left, hear(from, tell));
   }
 
-  // It stays there to be waited for: until then its number, and that of its group, is nobody else's.
+  // The process is not reaped here: until then its number and its group's number are not reused.
   bool has_ended() {
     siginfo_t end{};
     if (waitid(P_PID, static_cast<id_t>(process_), &end, WEXITED | WNOHANG | WNOWAIT) != 0 || end.si_pid != process_)
@@ -213,7 +214,7 @@ class Running {
 
   const pid_t process_;
   const std::string mark_;
-  Descriptor end_;  // readable when the process has ended; none: we look now and then
+  Descriptor end_;  // readable when the process has ended; none: the process is polled
   Descriptor in_, out_, err_;
   const std::string& input_;
   const ShellListener& listener_;
@@ -223,8 +224,8 @@ class Running {
   Clock::time_point kill_at_;
 };
 
-// Writing to a command that does not read must fail with an error, not end this process. Per thread, and for good:
-// the threads that run commands write to nothing else.
+// Writing to a command that does not read must fail with an error, not end this process. Per thread, permanently: the
+// threads that run commands write to nothing else.
 void block_sigpipe() {
   sigset_t pipe_signal;
   sigemptyset(&pipe_signal);

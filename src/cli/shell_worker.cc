@@ -25,13 +25,14 @@ constexpr std::int32_t code_too_large = 413;
 constexpr std::int64_t code_min = 100;
 constexpr std::int64_t code_max = 999;
 constexpr std::size_t names_max = 10'000;
-constexpr std::size_t error_bytes_max = 2'000;               // kept of the standard error: its end
-constexpr std::size_t character_bytes_max = 4;               // in UTF-8
-constexpr auto first_pause = std::chrono::milliseconds(10);  // until a command that could not be started is tried again
+constexpr std::size_t error_bytes_max = 2'000;  // of the standard error: its end is kept
+constexpr std::size_t character_bytes_max = 4;  // in UTF-8
+// until a command that could not be started is started again
+constexpr auto first_pause = std::chrono::milliseconds(10);
 constexpr auto longest_pause = std::chrono::milliseconds(1000);
 constexpr auto look_up_every = std::chrono::milliseconds(50);  // for the end of such a pause
 
-// Lines as they come; the last bytes stay for the message of an error.
+// Prints lines as they come; keeps the last bytes for an error message.
 class ErrorLines {
  public:
   explicit ErrorLines(std::function<void(std::string_view)> say) : say_(std::move(say)) {}
@@ -77,7 +78,7 @@ Reply error_of(const std::string& message, std::int32_t code) {
   return Reply::error(Payload(json::serialize(json::object{{"code", code}, {"message", message}})), code);
 }
 
-// The code that an object says it has.
+// The code in an object.
 std::int32_t code_in(const std::string& text) {
   const auto value = mapping::parse_json(text);
   const json::value* code = value && value->is_object() ? value->get_object().if_contains("code") : nullptr;
@@ -138,7 +139,8 @@ Reply ShellWorkers::run(const std::string& command, Work& work) {
     auto reply = try_once(command, work);
     if (reply) return *std::move(reply);
     if (reply.error().code != ErrorCode::retry_later) return error_of(reply.error().detail, code_failed);
-    // The job is not to blame for what this machine lacks: no try has failed, the command only begins later.
+    // The job is not at fault when this machine lacks a resource: this is not a failed attempt, the command only begins
+    // later.
     if (!std::exchange(said, true))
       warn_(
           fmt::format("{}: {}; it is tried again until it can be started: close what holds descriptors, processes or "
@@ -170,8 +172,8 @@ Result<Reply> ShellWorkers::try_once(const std::string& command, Work& work) {
   if (!end) return end.error();
   output.end();
   errors.end();
-  // Nobody waits for its word, or this process stops: then an error is no failed try, and a success would be one that
-  // the command did not mean.
+  // Its result is not needed any more, or this process stops: then an error is not a failed attempt, and a success
+  // would not be what the command meant.
   if (end->ended_by_us && work.cancelled()) return error_of("the command was ended", code_failed);
   return reply_of(output, errors.last_lines(), *end);
 }

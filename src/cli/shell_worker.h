@@ -1,4 +1,5 @@
-// ShellWorkers: workers that are shell commands (docs/RUN.md says what a command sees and what its answer means).
+// ShellWorkers: workers that are shell commands (docs/RUN.md describes what a command receives and what its output
+// means).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ Result<WorkerSpec> parse_worker_spec(const std::string& text);
 // Any thread may call it.
 class ShellWorkers {
  public:
-  // `job_name` says how the job of a run is called (none: it cannot be read just now); `say` hears each line that a
-  // command writes to its standard error, `warn` what keeps one from being started.
+  // `job_name` returns the id of a run's job (none: it cannot be read just now); `say` receives each line that a
+  // command writes to its standard error, `warn` the reason why one could not be started.
   ShellWorkers(std::function<std::optional<std::string>(RunId)> job_name,
                std::function<void(const std::string& topic, std::string_view line)> say,
                std::function<void(const std::string& text)> warn)

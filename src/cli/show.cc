@@ -1,5 +1,5 @@
-// pawl show JOB: every activity of a job with its ledger in words, what its work waits for, and what is known of
-// its effect.
+// pawl show JOB: every activity of a job with its ledger in words, what its work waits for, and what is known of its
+// effect.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

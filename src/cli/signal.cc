@@ -1,4 +1,4 @@
-// pawl signal TOPIC DATA: tells a waiting hook, or the first that will wait, what it waits for.
+// pawl signal TOPIC DATA: sends a signal to the hook that waits for it, now or later.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

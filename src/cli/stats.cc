@@ -1,4 +1,4 @@
-// pawl stats: what was measured of a graph's jobs, by key and slice of time.
+// pawl stats: the measures of a graph's jobs, by key and slice of time.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -22,7 +22,7 @@ struct Options {
   bool of_key = false;
 };
 
-// Sums may grow beyond what JSON can say.
+// Sums may become too large for JSON.
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 std::string json_of(const MeasureView& view) {
@@ -69,7 +69,7 @@ int run(Options& options) {
     return 0;
   }
   const Paint paint = Paint::for_stdout(!options.store.no_color);
-  std::string key = "\n";  // none is like this
+  std::string key = "\n";  // no real key has this value
   for (const MeasureView& view : *views) {
     if (view.key != key) fmt::print("{}\n", paint(Ink::bold, view.key.empty() ? "(no key)" : printable(view.key)));
     key = view.key;

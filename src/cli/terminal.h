@@ -1,5 +1,4 @@
-// Colours for people, plain text for everybody else: off when the stream is no terminal, when NO_COLOR is
-// set, or when asked.
+// Colours for people, plain text otherwise: off when the stream is not a terminal, when NO_COLOR is set, or when asked.
 #pragma once
 
 #include <string>

@@ -45,7 +45,7 @@ std::vector<Block> blocks_of(const std::string& page) {
 TEST(Docs, every_example_of_the_graph_page_checks) {
   std::size_t count = 0;
   for (const Block& block : blocks_of(read_source("docs/GRAPHS.md"))) {
-    if (block.kind == "cpp") continue;  // tested in execute/builder_test.cc
+    if (block.kind == "cpp") continue;  // tested in execute/builder_words_test.cc
     const Checked checked = block.kind == "yaml graph" ? check_graph(block.text) : check_text(block.text);
     EXPECT_TRUE(checked.app) << "docs/GRAPHS.md:" << block.line << "\n" << report_of(checked);
     EXPECT_TRUE(checked.mistakes.empty()) << report_of(checked);

@@ -16,7 +16,7 @@ void Alarms::arm(OwnedLane& lane, const core::WorkItem& item) {
   const Instant now = parts_.clock.now();
   const Instant first = core::wake_of(item);
   if (first > now) return arm(lane, store::Due{first, item.run, store::Due::Kind::work, core::Guid{}, item.activity});
-  // What stands in the store's list is over; only we remember that there is more.
+  // The entry in the store's list has passed; only this engine remembers that there is a later one.
   const Instant next = core::wake_of(item, now);
   if (next != Instant())
     lane.due.remind(store::Due{next, item.run, store::Due::Kind::work, core::Guid{}, item.activity});
@@ -33,8 +33,8 @@ void Alarms::fire_due() {
   if (parts_.stopping) return;
   const Instant now = parts_.clock.now();
   const auto mine = parts_.lanes.all_mine();
-  // Removals make no job wait: without a bound of their own a burst of them would be one turn and one group. Each lane
-  // has its share, so that none waits behind another's.
+  // No job waits for removals. Without a separate limit a burst of them would be one turn and one group. Each lane has
+  // a share, so that no lane waits for another one.
   const std::size_t share = std::max<std::size_t>(limits::due_per_turn_max / std::max<std::size_t>(mine.size(), 1), 1);
   for (OwnedLane* lane : mine) {
     for (std::size_t served = 0; served < share && parts_.may_find_more();) {
@@ -110,7 +110,7 @@ void Alarms::fire_message(OwnedLane& lane, const store::Due& due) {
       });
 }
 
-// A signal that came before the hook goes before the hook's time.
+// A signal that came before the hook goes before the hook's timer.
 void Alarms::message_read(OwnedLane& lane, const store::Due& due, std::uint64_t launches, core::InboxMessage message) {
   const HotJob* job = parts_.jobs.find(due.run);
   if (job == nullptr || !parts_.mailboxes.may_have_signal(job->state, message.message))
@@ -129,7 +129,7 @@ void Alarms::message_read(OwnedLane& lane, const store::Due& due, std::uint64_t 
 void Alarms::take_timer(OwnedLane& lane, const store::Due& due, std::uint64_t launches, core::InboxMessage message) {
   HotJob* job = parts_.jobs.find(due.run);
   if (job == nullptr) return parts_.loader.load_if_cold(lane, due.run);
-  // A bundle that went out since it was read may have used it up.
+  // A bundle that was sent since the read may have consumed it.
   if (job->launches != launches) {
     parts_.loader.look(lane, due.run);
   } else if (!has(*job, due.guid)) {
@@ -139,9 +139,10 @@ void Alarms::take_timer(OwnedLane& lane, const store::Due& due, std::uint64_t la
   parts_.jobs.end_lookup(due.run);
 }
 
-// The job in memory may not know who has its work: workers of other nodes claim it without a word.
+// The job in memory may not know who has its work: workers of other nodes claim it without a message.
 void Alarms::fire_work(OwnedLane& lane, const WorkRef& ref) {
-  if (parts_.jobs.find(ref.run) == nullptr) return parts_.loader.load_if_cold(lane, ref.run);  // that looks at its work
+  // loading looks at its work
+  if (parts_.jobs.find(ref.run) == nullptr) return parts_.loader.load_if_cold(lane, ref.run);
   parts_.reads.ask(lane, store::ReadItem{ref.run, ref.activity},
                    [this, ref](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& item) {
                      work_read(its_lane, ref, item);
@@ -161,7 +162,7 @@ void Alarms::work_read(OwnedLane& lane, const WorkRef& ref, const store::AnswerT
   if (job == nullptr) return parts_.loader.load_if_cold(lane, ref.run);
   if (!*item || job->state.job.status != core::JobStatus::running) return;
   if (job->in_flight) {
-    job->look_again = true;  // the bundle on its way may change this very item
+    job->look_again = true;  // the bundle on its way may change this item
     return;
   }
   job->state.put(**item);
@@ -174,7 +175,7 @@ void Alarms::tick() {
     for (const store::Due& due : std::exchange(lane->due_again, {})) fire(*lane, due);
     served = served && lane->due_again.empty();
   }
-  if (served) parts_.mailboxes.hold_none();  // whoever is put off waits in one of these lists
+  if (served) parts_.mailboxes.hold_none();  // timers that are put off are in one of these lists
 }
 
 void Alarms::look_again() {

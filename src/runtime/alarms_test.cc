@@ -1,4 +1,4 @@
-// Alarms: what the clock sets going, and when.
+// Alarms: what fires, and when.
 #include "runtime/alarms.h"
 
 #include "runtime/rooms_bench.h"
@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Removals show best what fires: each is one operation, and no job has to be there.
+// Removals show best what fires: each is one operation, and needs no job in memory.
 class AlarmsTest : public ::testing::Test {
  protected:
   explicit AlarmsTest(EngineOptions options = {}) : bench_(std::move(options)) {
@@ -26,7 +26,7 @@ class AlarmsTest : public ::testing::Test {
   void arm(RunId removed, Duration in) {
     alarms_.arm(lane(core::lane_of(removed)), store::Due{bench_.clock.now() + in, removed, store::Due::Kind::removal});
   }
-  // A job that is over and stays for a while.
+  // A job that has ended and is kept for a while.
   RunId keep(Duration time) {
     store::Submit submit = bench_.start_of("alone");
     submit.keep = time;
@@ -173,7 +173,7 @@ TEST_F(AlarmsTest, a_timer_of_a_job_that_is_not_in_memory_brings_it_there) {
   EXPECT_EQ(bench_.status(later), core::JobStatus::completed);
 }
 
-// What its owner saw last may be what killed it.
+// The message that the owner served last may be the one that crashed it.
 TEST_F(AlarmsTest, a_timer_is_entered_for_the_first_time_if_its_time_came_while_the_lane_was_ours) {
   const Instant taken = bench_.clock.now();
   EXPECT_EQ(alarms_.origin_of_timer(lane(), taken), core::Origin::loaded);
@@ -181,7 +181,7 @@ TEST_F(AlarmsTest, a_timer_is_entered_for_the_first_time_if_its_time_came_while_
 }
 
 TEST_F(AlarmsTest, work_that_nobody_begins_in_time_ends) {
-  const RunId late = bench_.submit("late");  // nobody here serves its topic
+  const RunId late = bench_.submit("late");  // this process does not serve its topic
   bench_.settle_all();
   bench_.clock.advance(seconds(5) - Duration{1});
   fire();

@@ -21,16 +21,16 @@ namespace pawl::runtime {
 
 namespace {
 
-// Apps belong to nobody in particular: all tenants of a store run the same ones.
+// Apps have no owner: all tenants of a store run the same ones.
 Namespace everybody() { return default_namespace(); }
 
-// The main file has this name in the store, whatever it was called: the same text is the same app.
+// The main file always has this name in the store: the same text is the same app.
 constexpr const char* main_name = "app.yaml";
 
 // The files of an app as one text: what the store keeps and what a fingerprint is made of. The first is the main one.
 std::string pack(const graph::Sources& sources) {
   const std::string& own_name = sources.file(0).name;
-  bool is_named = false;  // a $ref may lead back to it: then its name is part of the app
+  bool is_named = false;  // a $ref may refer to it: then its name is part of the app
   for (std::uint32_t i = 0; i < sources.count(); ++i) {
     const bool taken = i > 0 && sources.file(i).name == main_name;
     is_named = is_named || taken || sources.file(i).text.find(own_name) != std::string::npos;
@@ -61,7 +61,7 @@ Error mistakes_of(const graph::Checked& checked, bool is_built = false) {
           is_built ? graph::mistakes_by_key(checked) : graph::report_text(checked, graph::Colours::off)};
 }
 
-// What was kept for development has a version of its own.
+// Content that was deployed for development has a separate version.
 std::shared_ptr<const graph::App> under_version(const std::shared_ptr<const graph::App>& app,
                                                 const std::string& version) {
   if (app->version == version) return app;

@@ -1,5 +1,5 @@
-// Apps: versions of apps in the graph language, kept in the store and made runnable here when somebody needs them.
-// Any thread may call it.
+// Apps: versions of apps in the graph language, kept in the store and compiled here when they are needed. Any thread
+// may call it.
 #pragma once
 
 #include <functional>
@@ -27,22 +27,22 @@ class Apps {
   Status activate(const std::string& app, const std::string& version);
   Result<AppFiles> files(const std::string& app, const std::string& version) const;
   Result<std::vector<AppVersion>> list() const;
-  // The graph that subscribes to a topic, whatever its version.
+  // The graph that subscribes to a topic, in any version.
   Result<GraphName> graph_of(const std::string& topic) const;
 
   // The graph that a job of `request.graph`, a graph's name or a topic, starts on. Completes the request: graph, id and
   // checked input.
   Result<core::GraphRef> prepare(JobRequest& request) const;
-  // Where hooks of the topic would wait for this signal, in any version that jobs may be on.
+  // The mailboxes where hooks of the topic would wait for this signal, in any version that jobs may use.
   Result<std::vector<std::string>> mailboxes_for(const std::string& topic, const Payload& data) const;
 
  private:
   Result<std::vector<Graph>> read(const std::string& app, const std::string& version) const;
-  // Keeps it under its version; for development, under a version of its own if that one has another content.
+  // Keeps it under its version; for development, under a separate version if that one has other content.
   Result<std::string> keep(const graph::App& app, const std::string& body, bool development);
-  // The graph that a name or a topic stands for.
+  // The graph that a name or a topic means.
   Result<std::shared_ptr<const Graph>> started_by(const std::string& asked) const;
-  // All graphs of a version, from the catalog once they are there.
+  // All graphs of a version, from the catalog once they are loaded.
   Result<std::vector<std::shared_ptr<const Graph>>> graphs_of(const store::AppInfo& app) const;
 
   store::Store& store_;

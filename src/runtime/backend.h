@@ -45,11 +45,11 @@ class RuntimeBackend {
   virtual bool owns() const = 0;
   virtual RuntimeStats stats() const = 0;
 
-  // Completes the request: its id, if it had none.
+  // Completes the request: sets its id, if it had none.
   virtual Result<Submission> start(JobRequest& request) = 0;
-  // `done` gets the id too. Never waits.
+  // `done` gets the id too. It never waits.
   virtual void start_async(JobRequest request, std::function<void(const std::string&, Result<Submission>)> done) = 0;
-  // As start() for each, in their order; a request that is an error stays one.
+  // Like start() for each, in their order; a request that is an error stays one.
   virtual std::vector<Result<Submission>> start_many(std::vector<Result<JobRequest>>& requests) = 0;
 
   virtual Result<JobView> wait(RunId run, Duration at_most) = 0;

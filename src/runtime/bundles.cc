@@ -26,7 +26,7 @@ void Bundles::launch(core::Bundle bundle, std::shared_ptr<store::OpenTransaction
 
 void Bundles::settle(core::Bundle& bundle, const store::Outcome& outcome) {
   Decider& decider = decider_of(bundle);
-  const bool waited_for = decider.came_back(bundle);  // else whoever owns it now delivers what was committed
+  const bool waited_for = decider.came_back(bundle);  // else the current owner delivers what was committed
   const bool taken_as_done = (outcome.kind == OutcomeKind::fenced && seeded(SeededBug::fenced_ignored)) ||
                              (outcome.kind == OutcomeKind::outcome_unknown && seeded(SeededBug::unknown_is_committed));
   if (waited_for && (outcome.done() || taken_as_done)) return decider.absorb(bundle);

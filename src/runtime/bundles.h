@@ -1,4 +1,4 @@
-// Bundles: the one way of a decision to the store and back, whether it was made for a job or for a mailbox.
+// Bundles: the one way of a decision to the store and back, for jobs and for mailboxes.
 //
 // loaded (Loader) -> decided (Jobs, Mailboxes) -> launch() -> Store::commit -> settle() -> absorbed, read again or
 // refused
@@ -15,18 +15,18 @@ namespace pawl::runtime {
 
 struct Parts;
 
-// Whoever decides for entities of a kind. It has at most one bundle of an entity on its way.
+// Decides for one kind of entities. It has at most one bundle of an entity on its way.
 class Decider {
  public:
-  // A bundle of its own came back. False: its entity was forgotten meanwhile, or read again.
+  // One of its bundles came back. False: its entity was forgotten meanwhile, or read again.
   virtual bool came_back(const core::Bundle& bundle) = 0;
-  // It is committed: now, and not before, what follows from it may be handed on.
+  // It is committed: only now its consequences may be handed on.
   virtual void absorb(const core::Bundle& bundle) = 0;
-  // It is not, or nobody here can tell: what it had reserved is free again.
+  // It is not committed, or the outcome is unknown: what it had reserved is free again.
   virtual void withdraw(const core::Bundle& bundle) = 0;
-  // Only the store knows where the entity stands: it is read before anything else is decided for it.
+  // Only the store knows the entity's state: it is read before anything else is decided for it.
   virtual void read_again(core::Bundle bundle) = 0;
-  // The store will never take it.
+  // The store will never accept it.
   virtual void refused(const core::Bundle& bundle, const std::string& reason) = 0;
 
  protected:

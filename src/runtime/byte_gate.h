@@ -1,6 +1,6 @@
-// ByteGate: how many bytes may be on their way through the engine at once. Whoever brings more waits at the gate, or is
-// told to come back. An answer always gets in: who gave it waits afterwards, before it begins something new.
-// Any thread may call it; turn() is the engine's thread's.
+// ByteGate: limits the bytes that are in the engine at once. A caller with more waits at the gate, or is refused. A
+// worker's reply always enters: the worker's thread waits afterwards, before it begins something new. Any thread may
+// call it; only the engine's thread calls turn().
 #pragma once
 
 #include <condition_variable>
@@ -16,10 +16,10 @@ class ByteGate {
 
   enum class Wait : std::uint8_t { no, yes };
   enum class Pass : std::uint8_t { in, full, closed };
-  // One is let in although there is less room than it needs, so that none is too large for ever.
+  // One request may enter although it needs more than the free room, so that none is too large for ever.
   Pass enter(std::size_t bytes, Wait wait) {
     std::unique_lock lock(mutex_);
-    // A store that takes no writes is for the engine to tell: it does not keep callers waiting.
+    // When the store takes no writes, callers enter: the engine tells them the reason.
     const auto may_pass = [&] { return has_room() || refuses_ || closed_; };
     if (wait == Wait::yes) room_.wait(lock, may_pass);
     if (closed_) return Pass::closed;
@@ -35,13 +35,13 @@ class ByteGate {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return has_room() || closed_; });
   }
-  // What entered was not taken by the queue.
+  // The queue did not take what entered.
   void leave(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     queued_ -= bytes;
     if (has_room()) room_.notify_all();
   }
-  // The engine took `taken` bytes out of its queue and holds `held` in all now.
+  // The engine took `taken` bytes out of its queue and holds `held` bytes in all now.
   void turn(std::size_t taken, std::size_t held, bool store_refuses) {
     const std::lock_guard lock(mutex_);
     const bool could = has_room() || refuses_;
@@ -50,7 +50,7 @@ class ByteGate {
     refuses_ = store_refuses;
     if (!could && (has_room() || refuses_)) room_.notify_all();
   }
-  // Nobody waits here any more.
+  // No caller waits here from now on.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;

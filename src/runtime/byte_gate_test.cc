@@ -19,7 +19,7 @@ TEST(ByteGateTest, lets_in_one_more_however_large_and_then_nobody) {
   EXPECT_EQ(gate.enter(99, Wait::no), Pass::in);
   EXPECT_EQ(gate.enter(5000, Wait::no), Pass::in);
   EXPECT_EQ(gate.enter(1, Wait::no), Pass::full);
-  gate.turn(5099, 100, false);  // all of it is with the engine, which has made less of it
+  gate.turn(5099, 100, false);  // all of it is with the engine, where it takes less
   EXPECT_EQ(gate.enter(1, Wait::no), Pass::full);
   gate.turn(0, 99, false);
   EXPECT_EQ(gate.enter(1, Wait::no), Pass::in);

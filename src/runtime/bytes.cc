@@ -11,7 +11,7 @@ namespace {
 std::size_t size_of(const Payload& payload) { return payload.size(); }
 std::size_t size_of(const std::optional<Payload>& payload) { return payload ? payload->size() : 0; }
 
-// Whatever payloads a value has, under the names that payloads have.
+// All payloads of a value, found by the names of their fields.
 template <class T>
 std::size_t payloads_of(const T& value) {
   std::size_t bytes = 0;

@@ -1,5 +1,5 @@
-// What the engine holds, in bytes: payloads, and roughly what goes with them. A payload that is held in two places is
-// counted twice: the sum is never too small.
+// What the engine holds, in bytes: payloads, and an estimate of what is stored with them. A payload that is held in two
+// places is counted twice: the sum is never too small.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ ClockWatch::~ClockWatch() {
   if (stop_ >= 0) close(stop_);
 }
 
-// It is never due: all that happens to it is that it is cancelled.
+// It never expires: it is only cancelled.
 bool ClockWatch::arm() const {
   itimerspec never{};
   never.it_value.tv_sec = std::time(nullptr) + std::time_t{3600} * 24 * 365 * 100;

@@ -1,7 +1,6 @@
-// ClockWatch: says when the machine's wall clock was set, or when the machine wakes after it was suspended, and costs
-// nothing until then. Without it a timer would be looked at only when the time that was left for it has elapsed.
-//
-// Threads: one of its own, which ends with this object.
+// ClockWatch: reports when the machine's wall clock was set, or when the machine wakes after it was suspended, and
+// costs nothing until then. Without it a timer would be checked only when its remaining time has elapsed.
+// Threads: has one thread, which ends with this object.
 #pragma once
 
 #include <functional>
@@ -12,7 +11,7 @@ namespace pawl::runtime {
 
 class ClockWatch {
  public:
-  // Null: the system gives no descriptor or no thread for it. Then a leap of the clock is noticed at the next wake.
+  // Null: the system has no descriptor or thread for it. Then a jump of the clock is noticed at the next wake-up.
   static std::unique_ptr<ClockWatch> start(std::function<void()> on_set);
   ClockWatch(const ClockWatch&) = delete;
   ClockWatch& operator=(const ClockWatch&) = delete;

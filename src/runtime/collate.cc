@@ -10,7 +10,7 @@ namespace {
 
 using State = ledger::CollationKey::State;
 
-// Of an activity's newest instance.
+// The state of an activity's newest instance.
 State state_of(const core::Activity& activity, core::JobStatus job) {
   switch (activity.status) {
     case core::ActivityStatus::completed:
@@ -22,7 +22,7 @@ State state_of(const core::Activity& activity, core::JobStatus job) {
     case core::ActivityStatus::open:
       break;
   }
-  // In a job that has ended nothing is under way: what was open is passed over.
+  // In a job that has ended nothing runs: what was open counts as skipped.
   if (core::is_closed(job)) return State::skipped;
   return job == core::JobStatus::running ? State::started : State::paused;
 }

@@ -16,7 +16,7 @@ using core::Graph;
 // The key of the job that an await's instance started; none: it started none, or that job is gone.
 using Awaited = std::function<std::optional<ledger::CollationKey>(const core::Activity&)>;
 
-// REQUIRES: the job is pinned to `graph`. Without `awaited` it has this job's own digits only.
+// REQUIRES: the job uses `graph`. Without `awaited` it has only this job's digits.
 Result<ledger::CollationKey> collation_key_of(const core::JobState& state, const Graph& graph,
                                               const Awaited& awaited = {});
 

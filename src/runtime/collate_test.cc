@@ -37,7 +37,7 @@ class Job {
   std::uint32_t count_ = 0;
 };
 
-// A trigger, two workers, the join behind both.
+// A trigger, two workers, and a join after both.
 Graph two_and_a_join() {
   return graph_of({node("a", Graph::Kind::trigger, {1, 2}), node("b", Graph::Kind::worker, {3}),
                    node("c", Graph::Kind::worker, {3}), node("d", Graph::Kind::join, {})});
@@ -55,7 +55,7 @@ TEST(Collate, a_join_that_nothing_leads_to_any_more_is_skipped) {
   EXPECT_EQ(collation_key_of(job.state, two_and_a_join())->own_digits(), "6773");
 }
 
-// Forty joins in a row have 2^40 ways through them; each activity is looked at once.
+// Forty joins in a row have 2^40 paths through them; each activity is visited once.
 TEST(Collate, joins_in_a_row_cost_no_more_than_their_number) {
   std::vector<Graph::Node> nodes;
   constexpr std::uint32_t rows = 40;

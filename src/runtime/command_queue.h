@@ -33,7 +33,7 @@ class CommandQueue {
   }
 
   enum class Taken : std::uint8_t { yes, full, closed };
-  // Full when `size_max` values wait already: the caller is told to come back.
+  // Full when `size_max` values wait already: the caller gets an error and may call again.
   Taken try_push(T value, std::size_t size_max) {
     bool wake = false;
     {
@@ -67,7 +67,7 @@ class CommandQueue {
     return Taken::yes;
   }
 
-  // Nobody takes any more: hands back what nobody took; later values are dropped.
+  // From now on nothing is taken: returns the values that were not taken; later values are dropped.
   std::vector<T> close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -75,8 +75,8 @@ class CommandQueue {
     return std::exchange(values_, {});
   }
 
-  // Moves all values to `into` (which must be empty). Sleeps for at most `wait` when there are none; no
-  // limit: until the next push. 0: takes what is there; whoever asks so has something else to do.
+  // Moves all values to `into` (which must be empty). Sleeps for at most `wait` when there are none; no limit: until
+  // the next push. 0: takes what is there, for a caller that has other work.
   void take_all(std::vector<T>& into, std::optional<Duration> wait) {
     if (wait && wait->count() <= 0) {
       if (!something_.load(std::memory_order_relaxed)) return;
@@ -85,7 +85,7 @@ class CommandQueue {
       return;
     }
     if (wait == Duration{0} && !something_.load(std::memory_order_relaxed)) return;
-    // A quick worker's answer is here before a sleeper could be woken: look for some 20 microseconds first.
+    // A fast worker's reply arrives before a sleeper could be woken: spin for some 20 microseconds first.
     for (int i = 0; i < looks_before_sleep && !something_.load(std::memory_order_relaxed); ++i) pause();
     std::unique_lock lock(mutex_);
     if (values_.empty()) {

@@ -1,4 +1,4 @@
-// What an answer by token reads: its work, not its job.
+// What a reply by token reads: its work, not its job.
 #include <gtest/gtest.h>
 
 #include <mutex>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A runtime over a store that counts what is read. Its worker leaves all work, and keeps the tokens.
+// A runtime over a store that counts reads. Its worker leaves all work, and keeps the tokens.
 class CompleteTest : public ::testing::TestWithParam<Collation> {
  protected:
   CompleteTest() {
@@ -33,7 +33,7 @@ class CompleteTest : public ::testing::TestWithParam<Collation> {
     options.worker_threads = 1;
     runtime_ = std::make_unique<Runtime>(
         std::make_shared<LocalRuntime>(options, std::move(opened), **memory_.read_pool(Pool("graphs"))));
-    // What comes after it waits: the clean-up of a job reads it whole.
+    // The activity after it waits: the clean-up of a job reads it whole.
     auto graph = GraphBuilder("step")
                      .trigger("t")
                      .worker("act", "work")
@@ -72,7 +72,7 @@ TEST_P(CompleteTest, reads_no_whole_job_whether_the_token_is_good_or_stale) {
   const auto job = runtime_->start("step", Payload("{}"), {.id = "j"});
   ASSERT_TRUE(job);
   const std::string named = token();
-  // The worker's leaving is committed a moment later.
+  // That the worker left is committed a moment later.
   Status answered = Error{ErrorCode::retry_later, ""};
   std::uint64_t before = 0;
   while (!answered && answered.error().code == ErrorCode::retry_later) {
@@ -82,7 +82,7 @@ TEST_P(CompleteTest, reads_no_whole_job_whether_the_token_is_good_or_stale) {
     EXPECT_EQ(reads_->jobs_read(), before);
   }
   ASSERT_TRUE(answered) << to_string(answered.error());
-  std::this_thread::sleep_for(100ms);  // the engine goes on with it
+  std::this_thread::sleep_for(100ms);  // the engine continues with it
   before = reads_->jobs_read();
   EXPECT_FALSE(runtime_->complete(named, Reply::success("again")));
   EXPECT_EQ(reads_->jobs_read(), before);

@@ -1,7 +1,7 @@
-// DamagedMailboxes: mailboxes of which a row cannot be read. Nobody would ever read what comes after it, so whoever
-// signals to one is told, until somebody has mended the row (Post::push_if_readable).
-//
-// What another process puts in is accepted there: only the owner knows, and says so. It waits until the row is mended.
+// DamagedMailboxes: mailboxes with a row that cannot be read. What comes after that row would never be read, so a
+// caller that signals to one gets an error, until a person has repaired the row (Post::push_if_readable).
+// Signals from other processes are accepted: only the owner knows of the damage, and reports it. They wait until the
+// row is repaired.
 #pragma once
 
 #include <unordered_set>

@@ -8,7 +8,7 @@
 namespace pawl::runtime {
 
 void DueTable::forget_horizon() {
-  entries_.clear();  // all in the store: what is read again has no gap
+  entries_.clear();  // all are in the store: reading again leaves no gap
   horizon_.reset();
   complete_ = false;
   asked_ = false;
@@ -23,7 +23,7 @@ std::uint64_t DueTable::ask_page() {
 void DueTable::page_failed(std::uint64_t number) {
   if (!asked_ || number != last_asked_) return;
   asked_ = false;
-  meanwhile_.clear();  // all in the store: the page that is read instead has it
+  meanwhile_.clear();  // all are in the store: the next page has them
 }
 
 void DueTable::add_page(std::uint64_t number, const std::vector<store::Due>& page, std::size_t rows_asked) {
@@ -56,7 +56,7 @@ void DueTable::trim() {
 
 void DueTable::remind(const store::Due& due) {
   reminders_.insert(due);
-  // The latest go: they are found again whenever the list is read from its beginning.
+  // The latest are dropped: they are found again when the list is read from its beginning.
   if (reminders_.size() > limits::due_reminders_max) reminders_.erase(std::prev(reminders_.end()));
 }
 

@@ -1,8 +1,8 @@
-// DueTable: what the clock sets going next in one lane. The soonest stand in memory; that there are more is
-// known by a horizon, beyond which the store is asked when it is their turn. A million timers cost no more than
-// a thousand. Not thread-safe: the engine owns it.
+// DueTable: what is due next in one lane. The soonest entries are in memory; a horizon marks where they end, and the
+// store is read beyond it when their time comes. A million timers cost no more than a thousand. Not thread-safe: the
+// engine owns it.
 //
-// An entry only says "look there now": what it was about may be over, or later, when its time comes.
+// An entry only means "look there now": when its time comes, its subject may be over or due later.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +19,24 @@ class DueTable {
  public:
   DueTable(Instant since, std::size_t entries_max) : since_(since), entries_max_(entries_max) {}
 
-  // When the lane was taken. What was due before may have been tried by an owner that is gone.
+  // When the lane was taken. What was due before may have been served by an owner that is gone.
   Instant since() const { return since_; }
 
-  // Others may have written: read the store from the beginning again.
+  // Other processes may have written: read the store from the beginning again.
   void forget_horizon();
   bool wants_page() const { return !complete_ && entries_.empty() && !asked_; }
   // Where the next page begins.
   const std::optional<store::Due>& horizon() const { return horizon_; }
-  // The next page is being read. What is added until it is here may be missing on it, so it is kept beside.
+  // The next page is being read. Entries that are added until it arrives may be missing on it, so they are kept
+  // separately.
   std::uint64_t ask_page();
-  // A page that was asked for before the horizon was forgotten says nothing.
+  // A page that was asked for before the horizon was forgotten is ignored.
   void add_page(std::uint64_t number, const std::vector<store::Due>& page, std::size_t rows_asked);
   void page_failed(std::uint64_t number);
   std::uint64_t pages() const { return pages_; }  // read so far
   // Just committed, so the store has it as well.
   void add(const store::Due& due);
-  // Not in the store's list: what is listed there of this item has had its turn, and there is a later one.
+  // Not in the store's list: the entry there has passed, and the item has a later time.
   void remind(const store::Due& due);
 
   std::optional<Instant> next() const;
@@ -49,12 +50,12 @@ class DueTable {
   std::size_t entries_max_;
   std::set<store::Due> entries_;
   std::set<store::Due> reminders_;
-  std::optional<store::Due> horizon_;  // what the store has up to here was read
-  bool complete_ = false;              // beyond the horizon the store has nothing that was not added
+  std::optional<store::Due> horizon_;  // everything in the store up to here was read
+  bool complete_ = false;              // the store has nothing beyond the horizon that was not added
   bool asked_ = false;                 // a page is being read
   std::uint64_t last_asked_ = 0;
   std::uint64_t pages_ = 0;
-  std::set<store::Due> meanwhile_;  // added since it was asked for, beyond the horizon
+  std::set<store::Due> meanwhile_;  // added since the page was asked for, beyond the horizon
 };
 
 }  // namespace pawl::runtime

@@ -53,7 +53,7 @@ struct Fixture {
 TEST(due_table, what_is_added_while_a_page_is_read_is_not_lost) {
   DueTable table(Instant(), 8);
   const auto number = table.ask_page();
-  table.add(at(5));  // committed after the store looked
+  table.add(at(5));  // committed after the store was read
   EXPECT_FALSE(table.wants_page()) << "one page at a time";
   table.add_page(number, {at(3), at(7)}, 4);
   EXPECT_EQ(table.take(Instant::from_micros(9)), at(3));

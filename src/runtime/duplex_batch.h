@@ -1,6 +1,5 @@
-// DuplexBatch: what duplex jobs want of the store at one time: single operations, each of another message, and reads.
-// It is carried out by whoever has the time to wait: the engine's thread if the store is at hand, a thread of the store
-// if it is far away.
+// DuplexBatch: what duplex jobs need of the store at one time: single operations, each for another message, and reads.
+// The engine's thread carries it out if the store is local; a thread of the store does if the store is remote.
 #pragma once
 
 #include <optional>
@@ -17,8 +16,8 @@ struct DuplexBatch {
   std::vector<duplex::Engine::StepId> committing;
   std::vector<store::DuplexOperation> operations;  // of these, in their order
   std::vector<duplex::Engine::StepId> asking;
-  std::vector<store::DuplexRead> reads;  // likewise
-  std::vector<RunId> ended;              // whose last row somebody waits for
+  std::vector<store::DuplexRead> reads;  // of these messages, in the same order
+  std::vector<RunId> ended;              // jobs whose last row a caller waits for
   bool empty() const { return committing.empty() && asking.empty() && ended.empty(); }
 };
 

@@ -87,7 +87,7 @@ void DuplexRunner::refuse_requests(const Error& error) {
 
 bool DuplexRunner::answer(const WorkAnswer& answer) {
   if (!engine_) return false;
-  // Nothing is tried again here, so an error that no further try mends is one like any other.
+  // Duplex has no retries, so a fatal error is like any other.
   const auto status = core::is_error(answer.status) ? core::ReplyStatus::error : answer.status;
   if (status != core::ReplyStatus::pending) running_.erase(WorkRun{WorkRef{answer.run, answer.activity}, answer.token});
   return engine_->answer(answer.request, duplex::Answer{status, answer.code, answer.data});
@@ -161,7 +161,7 @@ void DuplexRunner::carried_out(const DuplexBatch& batch, DuplexAnswers answers) 
   for (std::size_t i = 0; i < batch.asking.size(); ++i)
     engine_->settle_read(batch.asking[i], std::move(answers.reads[i]));
   for (const auto& row : answers.rows)
-    if (row && *row) tell_end(**row);  // else whoever waits asks the store again by itself
+    if (row && *row) tell_end(**row);  // else the waiting caller reads the store again
 }
 
 void DuplexRunner::dispatch(const duplex::HeldRequest& request, const core::JobRow& job) {
@@ -223,7 +223,7 @@ void DuplexRunner::tell_end(const core::JobRow& job) {
     event.at = clock_.now();
     observers_.tell(event);
   }
-  // Whoever still works for it does so for nobody.
+  // The results of running workers are not needed any more.
   for (const auto& [run_out, request] : running_)
     if (run_out.ref.run == job.run && core::is_closed(job.status)) events_.cancel(run_out);
   events_.closed(job);

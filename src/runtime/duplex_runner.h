@@ -1,11 +1,11 @@
-// DuplexRunner: the duplex engine as the runtime sees it. It shares the runtime's store, graphs, worker threads and
-// the engine's thread; LocalRuntime owns it and gives it whatever concerns a graph under collation duplex.
+// DuplexRunner: the duplex engine as the runtime uses it. It shares the runtime's store, graphs, worker threads and the
+// engine's thread; LocalRuntime owns it and passes it everything about graphs under collation duplex.
 //
-// A store that keeps no such jobs is none of its business: then nothing is ever one of ours.
+// If the store keeps no such jobs, this class does nothing.
 //
-// The operations of different messages share a sync. Each is still a step of its own: of one message there is never
-// more than one operation in a batch. Nothing here waits for the store: a batch is taken, carried out by somebody, and
-// told.
+// The operations of different messages share a sync. Each is still a separate step: a batch never has more than one
+// operation of a message. Nothing here waits for the store: a batch is taken, carried out elsewhere, and its outcome
+// reported.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ namespace pawl::runtime {
 
 class DuplexRunner final : private duplex::Events {
  public:
-  // What it tells: `events` as the other engine does, `observers` what happens to activities. The
-  // references must outlive it.
+  // The receivers: `events` like those of the other engine, `observers` for events of activities. The references must
+  // outlive it.
   struct Setup {
     std::uint64_t seed = 1;
     store::DuplexStore* store = nullptr;  // none: there are no such jobs here
@@ -37,15 +37,16 @@ class DuplexRunner final : private duplex::Events {
   DuplexRunner(const Setup& setup, const Clock& clock, const GraphCatalog& graphs, EngineEvents& events,
                Observers<Event>& observers);
 
-  Status admits(const Graph& graph) const;         // what the store keeps nothing of is refused, and says what to do
-  bool takes(const SubmitRequest& request) const;  // its graph is one of ours
+  // a graph that the store does not support is refused, with what to do
+  Status admits(const Graph& graph) const;
+  bool takes(const SubmitRequest& request) const;  // its graph is under collation duplex
   void submit(SubmitRequest request, core::LaneId lane, Ticket ticket);
-  bool answer(const WorkAnswer& answer);       // false: not one of ours
-  bool give_back(const core::WorkItem& item);  // likewise
-  // Likewise. Its progress is kept nowhere: a duplex job has no row for it.
+  bool answer(const WorkAnswer& answer);       // false: not a duplex job
+  bool give_back(const core::WorkItem& item);  // false: not a duplex job
+  // False: not a duplex job. Its progress is not stored: a duplex job has no row for it.
   bool heartbeat(const WorkRun& run) const { return running_.contains(run); }
-  bool leave(const WorkRun& run, Duration within);  // likewise; the answer comes by token
-  bool write_off(const WorkRun& run);               // likewise: its worker does not return
+  bool leave(const WorkRun& run, Duration within);  // false: not a duplex job; the reply comes by token
+  bool write_off(const WorkRun& run);               // false: not a duplex job; its worker does not return
   // One operation that a caller waits for.
   using Done = std::function<void(Result<store::DuplexOutcome>)>;
   void request(store::DuplexOperation operation, Done done);
@@ -55,10 +56,10 @@ class DuplexRunner final : private duplex::Events {
   void add_slots(std::size_t count);
   void look();
   void stop();
-  void leave_runs();  // nobody here waits for any worker: as after a crash
+  void leave_runs();  // this process waits for no worker any more: as after a crash
 
-  // What is to be carried out now, one batch after the other; none: nothing, or a batch is out. Of reads alone there
-  // may be one before each: at hand they cost nothing, and whoever has read takes part in the commit.
+  // What is to be carried out now, one batch after the other; none: nothing, or a batch is on its way. A batch of reads
+  // alone may come before each: with a local store reads cost little, and jobs that were read take part in the commit.
   std::optional<DuplexBatch> take_batch();
   std::optional<DuplexBatch> take_reads();
   void carried_out(const DuplexBatch& batch, DuplexAnswers answers);
@@ -88,9 +89,9 @@ class DuplexRunner final : private duplex::Events {
   Observers<Event>& observers_;
   std::unordered_map<WorkRun, core::Guid, WorkRunHash> running_;  // with local workers, to their requests
   std::unordered_map<Ticket, Done> asked_;
-  Ticket next_ticket_ = 1;                // of these
-  std::vector<RunId> ended_;              // whose row is to be read
-  bool is_out_ = false;                   // a batch
+  Ticket next_ticket_ = 1;                // for these
+  std::vector<RunId> ended_;              // their rows are to be read
+  bool is_out_ = false;                   // a batch is on its way
   std::optional<duplex::Engine> engine_;  // none: the store keeps no such jobs
 };
 

@@ -1,4 +1,4 @@
-// A store may keep jobs of either collation or of both: what a runtime says over one that keeps none under duplex.
+// A store may keep jobs of either collation or of both: what a runtime reports over one without duplex.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The memory store with its duplex half, or as a store that has none.
+// The memory store with its duplex half, or like a store that has none.
 std::unique_ptr<Runtime> open_over_memory(bool with_duplex) {
   OpenedStore opened;
   auto memory = std::make_unique<store::memory::Store>(process_clock());

@@ -14,10 +14,10 @@ namespace pawl::runtime {
 
 namespace {
 
-// The engine here tells of ends; a look now and then finds what was ended elsewhere.
+// This process's engine reports ends; a read from time to time finds jobs that were ended elsewhere.
 constexpr Duration look_when_told = std::chrono::seconds(10);
 constexpr Duration look_when_not_told = std::chrono::milliseconds(50);
-constexpr Duration look_cost = std::chrono::microseconds(500);  // of each: many are looked at less often
+constexpr Duration look_cost = std::chrono::microseconds(500);  // of each read: many jobs are read less often
 
 }  // namespace
 
@@ -110,7 +110,7 @@ void EndWatch::run() {
 void EndWatch::look_at(RunId run) {
   auto end = look_(run);
   if (end && !*end) return;
-  if (!end && end.error().code == ErrorCode::retry_later) return;  // the store does not answer now
+  if (!end && end.error().code == ErrorCode::retry_later) return;  // the store does not reply now
   std::vector<Done> all;
   {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// EndWatch: calls back when jobs end. Its thread is made with the first callback and does nothing but that, so that a
-// callback may wait, start jobs and take its time. Any thread may call it.
+// EndWatch: calls back when jobs end. Its thread is created with the first callback and does nothing else, so that a
+// callback may wait, start jobs and take long. Any thread may call it.
 #pragma once
 
 #include <atomic>
@@ -27,20 +27,20 @@ class EndWatch {
   using Done = std::function<void(Result<JobView>)>;
   // The job as it ended; none: it has not ended yet.
   using Look = std::function<Result<std::optional<JobView>>(RunId)>;
-  // Whether tell() will say when a job ends. If not, it must be looked for.
+  // Whether tell() will be called when a job ends. If not, the store must be read.
   using IsTold = std::function<bool()>;
-  // What a callback threw: it harms no other.
+  // Receives what a callback threw; other callbacks are not affected.
   using Complain = std::function<void(const std::string&)>;
   EndWatch(Look look, IsTold is_told, Complain complain)
       : look_(std::move(look)), is_told_(std::move(is_told)), complain_(std::move(complain)) {}
   ~EndWatch();
 
   void watch(RunId run, Done done);
-  // It has ended, or is parked. Costs nothing while nobody watches.
+  // It has ended, or is parked. Costs nothing while no callback is registered.
   void tell(RunId run);
-  // Nobody may tell any more: look at all of them.
+  // tell() may not be called any more: read all of them.
   void look_again();
-  // Calls what is left with this error, and whoever comes later.
+  // Calls the remaining callbacks, and all later ones, with this error.
   void close(const Error& why);
 
  private:
@@ -52,7 +52,7 @@ class EndWatch {
   const Look look_;
   const IsTold is_told_;
   const Complain complain_;
-  std::atomic<bool> any_{false};  // somebody watches
+  std::atomic<bool> any_{false};  // a callback is registered
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<RunId, std::vector<Done>> watched_;  // guarded by mutex_, like the rest

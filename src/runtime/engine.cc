@@ -16,7 +16,7 @@ using store::OutcomeKind;
 
 namespace {
 
-constexpr Duration try_again_after = std::chrono::milliseconds(20);  // what could not be read or served
+constexpr Duration try_again_after = std::chrono::milliseconds(20);  // after a failed read or delivery
 
 }  // namespace
 
@@ -148,7 +148,8 @@ void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
     if (auto outcome = p.transactions.came_back(group, result)) outcomes.emplace().push_back(std::move(*outcome));
   }
   if (!outcomes) return;
-  // What is not known may have put times that nobody here knows: when a job is removed, when an accepted one starts.
+  // An operation with an unknown outcome may have set times that this engine does not know: the removal of a job, a
+  // delayed start.
   const auto is_unknown = [](const store::Outcome& one) { return one.kind == OutcomeKind::outcome_unknown; };
   if (std::any_of(outcomes->begin(), outcomes->end(), is_unknown)) p.alarms.look_again();
   for (std::size_t i = 0; i < group.operations.size(); ++i) tell(group.operations[i], (*outcomes)[i]);
@@ -164,10 +165,10 @@ void Engine::answered(ReadBatch batch, std::vector<store::ReadAnswer> answers) {
   parts_->reads.answered(std::move(batch), std::move(answers));
 }
 
-// Whoever owns the lane of an operation hears of what it did; what this engine owns it sees to by itself.
+// The owner of the operation's lane is notified of the change; for its own lanes this engine needs no notification.
 void Engine::tell(const store::Operation& operation, const store::Outcome& outcome) {
   const store::Domain domain = store::domain_of(operation);
-  // That it gives a lane back, or that a topic goes on in the last lane, concerns others too.
+  // A lane that is given back, and a topic that is resumed in the last lane, concern all engines.
   const bool of_all =
       std::holds_alternative<store::ReleaseLane>(operation) || std::holds_alternative<store::PauseTopic>(operation);
   const bool is_mine = domain.kind == store::Domain::Kind::lane && parts_->lanes.mine(domain.lane) != nullptr;
@@ -188,10 +189,10 @@ std::optional<Duration> Engine::next_wake() const {
   sooner(p.jobs.next_wake());
   sooner(p.workshop.next_wake());
   if (!p.stopping && p.may_find_more() && p.loader.waits_for_more()) sooner(now);
-  // Reads that failed, and scans that could not go on, are tried again.
+  // Reads and scans that failed are repeated.
   bool again = p.loader.must_try_again() || p.alarms.must_try_again() || p.workshop.must_try_again() ||
                p.post.must_try_again() || p.mailboxes.must_try_again();
-  // Without room nothing is looked at: the commit that makes some wakes us.
+  // Without room nothing is scanned: the commit that makes room wakes the engine.
   if (!p.stopping && p.has_room()) {
     again = again || p.alarms.wants_page();
     if (const auto next = p.alarms.next()) sooner(now + std::max(*next - p.clock.now(), Duration{0}));
@@ -208,7 +209,7 @@ bool Engine::drained() const {
 
 namespace {
 
-// Whose work it gives to somebody, or takes away.
+// The run whose work the operation hands out or takes away.
 RunId work_of(const store::Operation& operation) {
   return std::visit(
       Overloaded{
@@ -255,7 +256,7 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
              operation);
 }
 
-// What a caller or a worker asked for.
+// What a caller or a worker requested.
 void Engine::settle_asked(const store::Operation& operation, const store::Outcome& outcome) {
   Parts& p = *parts_;
   const bool unknown = outcome.kind == OutcomeKind::outcome_unknown;
@@ -288,7 +289,7 @@ void Engine::settle_asked(const store::Operation& operation, const store::Outcom
       operation);
 }
 
-// From now on this engine acts for the lane: what waits there is looked for.
+// From now on this engine acts for the lane: it looks for waiting messages and work there.
 void Engine::begin_lane(core::LaneId lane, core::Epoch epoch) {
   OwnedLane& owned = parts_->lanes.take(lane, epoch);
   if (seeded(SeededBug::outbox_left_behind)) owned.outbox = false;
@@ -310,13 +311,14 @@ void Engine::settle_renewed(core::LaneId lane, const store::Outcome& outcome, Du
   OwnedLane* owned = p.lanes.mine(lane);
   p.lanes.table().renewed(lane, asked_at);
   if (owned == nullptr && !seeded(SeededBug::late_renewal_trusted)) {
-    // The reply came after our time: we dropped answers meanwhile as if the lane were another's.
+    // The reply came after the lease had expired here: meanwhile replies of workers were dropped as if another engine
+    // owned the lane.
     p.lane_lost(lane);
     return begin_lane(lane, p.lanes.table().epoch(lane));
   }
   if (seeded(SeededBug::no_safety_net) || !p.options.looks_with_renewals) return;
-  // The safety net: whoever delivers, claims or resumes a topic through another node may die before it rings
-  // our bell.
+  // In case a notification was lost: another node that delivers, claims or resumes a topic may crash before it sends
+  // one.
   owned = p.lanes.mine(lane);
   if (owned == nullptr) return;
   owned->due.forget_horizon();

@@ -1,13 +1,13 @@
-// Engine: owns lanes, turns messages into bundles and delivers what was committed. No thread, no clock of
-// its own, no I/O but reads: the runtime drives it from one thread, the simulator drives many of them with
-// virtual time. A driver's loop is
+// Engine: owns lanes, turns messages into bundles and delivers what was committed. It has no thread and no clock, and
+// its only I/O is reads: the runtime drives it from one thread, the simulator drives many of them with virtual time. A
+// driver's loop is
 //
 //   give it input (submit, answer, changed, tick)  ->  pump()  ->  take_group()
 //     ->  store.commit(group)  ->  finished(group, result)  ->  pump() ...
 //
 // With EngineOptions::reads_later also take_reads() -> store.read(batch) -> answered(batch, answers) -> pump().
 //
-// What it does stands in its rooms (parts.h): jobs, loader, workshop, post, alarms, lanes, outgoing.
+// Its work is done by its parts (parts.h): jobs, loader, workshop, post, alarms, lanes, outgoing.
 #pragma once
 
 #include <memory>
@@ -37,34 +37,35 @@ class Engine {
   // --- input
   void serve(const Topic& topic);
   void add_slots(std::size_t count);
-  // How many of the runs that are handed out can begin at once; the others wait for a thread.
+  // How many of the attempts that are handed out can begin at once; the others wait for a thread.
   void set_threads(std::size_t count);
   void submit(SubmitRequest request, Ticket ticket);
   void answer(WorkAnswer answer);
-  // A thread begins what was handed out: its times run from now on. Needed only if RunClocks::watches it.
+  // A thread begins what was handed out: its clocks start now. Needed only if RunClocks::watches it.
   void begun(const WorkRun& run);
   void heartbeat(const WorkRun& run, Payload progress);
-  // The worker returned without an answer: whoever has the token gives it within `lease`.
+  // The worker returned without a reply: the holder of the token replies within `lease`.
   void detach(const WorkRun& run, Duration lease);
   void probed(ProbeAnswer answer);
-  void offer_probe(const Topic& topic);  // this process can ask about the topic's lost runs
+  void offer_probe(const Topic& topic);  // this process can probe lost attempts of the topic
   // Commits one operation that a caller waits for: Deliver, Respond, ExtendWork, RemoveJob, PauseTopic.
   void request(store::Operation operation, Ticket ticket);
-  // Handed out, and not run to its end: no worker began it, or this process stops and told the worker so. It counts as
-  // if it had not been handed out. A run that began and may act at most once is left in doubt.
+  // Handed out, but not run to its end: no worker began it, or this process stops and told the worker so. It is not
+  // counted as handed out. If an at-most-once attempt began, its effect stays unknown.
   void give_back(const core::WorkItem& item, core::Began began);
-  // Its worker was told to stop and does not return: others may have its slot. Its answer, if it comes, still counts.
+  // Its worker was told to stop and does not return: others may use its slot. Its reply, if it comes, still counts.
   void write_off(const WorkRun& run);
-  // What its worker did was undone with the transaction, for no fault of its own.
+  // The worker's writes were rolled back with the transaction; this was not the worker's fault.
   void undone(const WorkRun& run);
-  void leave_runs();                                              // nobody here waits for any worker: as after a crash
+  // this process waits for no worker any more: as after a crash
+  void leave_runs();
   void changed(const store::Change& change);                      // others committed this: look there
   void inbox_changed() { changed(store::Change::everything()); }  // others may have committed anything
   void graphs_changed();                                          // jobs may have waited for one
   void ownership_changed();                                       // lanes may have become free: ask for them
   void tick();                                                    // time passed
-  void stop();                                                    // take nothing new; finish what runs
-  void release_lanes();                                           // once drained: others may take over at once
+  void stop();                                                    // take nothing new; finish running attempts
+  void release_lanes();                                           // after draining: others may take over at once
 
   // --- commits
   void pump();
@@ -73,30 +74,30 @@ class Engine {
   std::optional<Group> take_group_with_transaction();
   void finished(Group group, Result<std::vector<store::Outcome>> result);
 
-  // --- transactions of workers, where nothing else is committed meanwhile (Transactions)
+  // --- transactions of workers, while nothing else is committed (Transactions)
   bool hold_for_transaction(RunId run);
   void transaction_is_over(RunId run);
 
-  // --- reads, of a store that is far away
+  // --- reads, of a remote store
   std::optional<ReadBatch> take_reads();
-  std::size_t reads_waiting() const;  // that the next batch would have
+  std::size_t reads_waiting() const;  // in the next batch
   void answered(ReadBatch batch, std::vector<store::ReadAnswer> answers);
 
   // When tick() has something to do; none: not before the next input.
   std::optional<Duration> next_wake() const;
   bool drained() const;
-  bool store_refuses() const;              // what was decided waits for the store
-  std::size_t operations_waiting() const;  // that the next group would have
+  bool store_refuses() const;              // decided bundles wait for the store
+  std::size_t operations_waiting() const;  // in the next group
   bool owns_anything() const;
-  // The lanes it owns now, and under which epoch.
+  // The lanes it owns now, with their epochs.
   std::vector<std::pair<core::LaneId, core::Epoch>> owned_lanes() const;
   std::size_t hot_jobs() const;
-  // What it holds at the moment, in bytes: what moves on by itself, and jobs at rest.
+  // The bytes that it holds now: in requests and busy jobs, and in idle jobs.
   std::size_t waiting_bytes() const;
   std::size_t idle_bytes() const;
   std::size_t worker_bytes() const;
   std::size_t free_slots() const;
-  std::size_t probes_remembered() const;  // runs in doubt that a probe was asked about
+  std::size_t probes_remembered() const;  // attempts with unknown effect that were probed
   core::LaneId lane_for(const Namespace& name_space, std::string_view id) const;
 
  private:

@@ -1,4 +1,4 @@
-// For tests: an engine driven step by step over the memory store. No thread, a clock that moves when told to.
+// For tests: an engine driven step by step over the memory store. No thread, and a clock that the test moves.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ struct Bench {
     ASSERT_TRUE(graph.ok()) << graph.error().detail;
     ASSERT_TRUE(graphs.add(std::move(*graph)).ok());
   }
-  // Commits until nothing moves, letting `script` answer the work.
+  // Commits until nothing moves; `script` answers the work.
   int run(const Script& script) {
     int commits = 0;
     for (;;) {
@@ -102,13 +102,13 @@ struct Bench {
                                  core::JobSecret(core::Guid{1, ++submits})},
                    1);
   }
-  // Time passes; whatever it sets going is served, no work is answered.
+  // Time passes; everything that becomes due is served, no work is answered.
   void wait(Duration time) {
     clock.advance(time);
     engine->tick();
     settle();
   }
-  // Commits until nothing moves; work stays where it is.
+  // Commits until nothing moves; no work is answered.
   int settle() {
     int commits = 0;
     for (engine->pump();; engine->pump()) {

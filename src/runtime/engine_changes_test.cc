@@ -1,5 +1,5 @@
-// What other processes commit, and how little an engine reads to find it: the cost is that of what changed, not of
-// what is open.
+// What other processes commit, and how little an engine reads to find it: the cost depends on what changed, not on what
+// is open.
 #include "execute/test_graph.h"
 #include "runtime/engine_bench.h"
 #include "store/fault/store.h"
@@ -63,7 +63,7 @@ struct Changes : ::testing::Test {
     return {default_namespace(), JobId(id), core::LaneId(1), ref_of(*graphs.newest(GraphName(graph))), "{}",
             clock.now()};
   }
-  // As another process: it commits, and its bell says what that touched.
+  // As another process: it commits, and sends a notification of the change.
   store::Outcome by_guest(const store::Operation& operation) {
     auto outcome = commit(operation);
     engine->changed(store::changed_by({&operation, 1}, {&outcome, 1}));
@@ -107,7 +107,7 @@ TEST_F(Changes, a_delayed_submit_of_another_process_begins_at_its_time) {
 TEST_F(Changes, a_look_at_everything_is_done_a_little_at_each_turn) {
   fill(open_jobs, "idle");
   const std::uint64_t before = store.reads();
-  commit(guest_submit("g", "one"));  // its bell was lost
+  commit(guest_submit("g", "one"));  // its notification was lost
   engine->inbox_changed();
   turn();
   EXPECT_TRUE(engine->next_wake() && *engine->next_wake() <= clock.monotonic()) << "there is more to look at";

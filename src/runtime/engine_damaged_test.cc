@@ -1,4 +1,4 @@
-// Rows that cannot be read: whom they stop, whom they do not, and what is said.
+// Rows that cannot be read: what they stop, what they do not stop, and what is reported.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,7 @@
 namespace pawl::runtime {
 namespace {
 
-// An engine of three lanes over a store of which some rows are damaged.
+// An engine of three lanes over a store with some damaged rows.
 class EngineDamaged : public ::testing::Test {
  protected:
   explicit EngineDamaged(ErrorCode as = ErrorCode::corrupt)
@@ -30,7 +30,7 @@ class EngineDamaged : public ::testing::Test {
     const store::PoolInfo pool = **memory_.read_pool(Pool("graphs"));
     for (int i = 0; lane_for(pool, key_) != core::LaneId(1); ++i) key_.key = "k" + std::to_string(i);
   }
-  // So many turns, of which each may commit.
+  // This many turns, each of which may commit.
   int settle() {
     int groups = 0;
     for (int turn = 0; turn < 100; ++turn) {
@@ -88,7 +88,7 @@ TEST_F(EngineDamaged, a_row_of_an_outbox_holds_up_its_own_route_and_is_said_once
   EXPECT_EQ(rows_to(2), 2u) << "they wait";
   EXPECT_EQ(rows_to(3), 0u) << "these do not";
   EXPECT_EQ(said("of an outbox is malformed"), 1);
-  // Whoever mends it lets them go; the lane's next look finds them.
+  // When the row is repaired, the next scan of the lane finds the messages.
   damaged_route_ = core::LaneId(0);
   engine_->inbox_changed();
   wait(std::chrono::seconds(1));
@@ -101,7 +101,7 @@ TEST_F(EngineDamaged, a_mailbox_takes_no_signal_until_it_is_mended) {
   const RunId mailbox = **memory_.find_mailbox(key_);
   damaged_.insert(mailbox);
   events_.outcomes.clear();
-  tell({core::Guid{2, 2}, core::Signal{"{}"}});  // the one that shows it
+  tell({core::Guid{2, 2}, core::Signal{"{}"}});  // the signal that shows it
   settle();
   ASSERT_EQ(events_.outcomes.size(), 1u);
   EXPECT_TRUE(events_.outcomes[0]);

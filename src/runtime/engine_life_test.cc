@@ -1,4 +1,4 @@
-// The engine and the clock: tries, timeouts, doubts, requests, removal. Step by step over the memory store.
+// The engine and time: attempts, timeouts, unknown effects, requests, removal. Step by step over the memory store.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -56,7 +56,7 @@ TEST_P(EngineLife, a_run_that_takes_too_long_is_told_and_tried_again) {
   EXPECT_EQ(bench.events.cancelled[0].token, slow.token);
   bench.wait(2s);
   const core::WorkItem again = bench.next_work();
-  bench.engine->answer(reply(slow));  // too late: somebody else has it
+  bench.engine->answer(reply(slow));  // too late: another worker has it
   bench.settle();
   EXPECT_EQ(bench.state("j").job.status, JobStatus::running);
   bench.engine->answer(reply(again));
@@ -198,7 +198,7 @@ TEST_P(EngineLife, a_lost_run_that_may_act_once_is_not_handed_out_again) {
     bench.deploy(one([&](auto& b) { b.at_most_once(then); }));
     bench.submit("j", "g");
     const core::WorkItem item = bench.next_work();
-    bench.events = Recorder{};  // the process dies
+    bench.events = Recorder{};  // the process crashes
     bench.boot(GetParam(), "e1", 2);
     bench.engine->offer_probe(Topic("work"));
     bench.settle();
@@ -229,7 +229,7 @@ TEST_P(EngineLife, a_lost_run_that_may_act_once_is_not_handed_out_again) {
 }
 
 TEST_P(EngineLife, what_a_probe_was_asked_is_forgotten_when_its_run_is_in_doubt_no_more) {
-  // Claim: whoever ends the doubt, nothing stays in memory of the question.
+  // Whatever ends the unknown state, no memory of the probe stays.
   const auto probe_says = [](ProbeAnswer::Kind kind) {
     return [kind](Bench& bench) {
       const core::WorkItem asked = bench.events.probes[0];
@@ -254,7 +254,7 @@ TEST_P(EngineLife, what_a_probe_was_asked_is_forgotten_when_its_run_is_in_doubt_
     bench.deploy(one([&](auto& b) { b.at_most_once(WhenUnknown::ask_probe); }));
     bench.submit("j", "g");
     bench.next_work();
-    bench.events = Recorder{};  // the process dies
+    bench.events = Recorder{};  // the process crashes
     bench.boot(GetParam(), "e1", 2);
     bench.engine->offer_probe(Topic("work"));
     bench.settle();
@@ -267,7 +267,8 @@ TEST_P(EngineLife, what_a_probe_was_asked_is_forgotten_when_its_run_is_in_doubt_
 }
 
 TEST_P(EngineLife, a_burst_of_removals_is_many_turns) {
-  // Claim: however many jobs are to be removed at the same moment, a turn takes so many of them, and all go.
+  // A turn takes a limited number of removals, even if many more are due at the same moment; in the end all are
+  // removed.
   Bench bench(GetParam());
   bench.deploy(one([](auto&) {}));
   constexpr std::size_t jobs = 3 * limits::due_per_turn_max;
@@ -351,7 +352,7 @@ TEST_P(EngineLife, a_timer_is_due_across_a_restart) {
 
 // --- threads that begin later than the claim
 
-// A run may be told more than once that nobody waits for it.
+// An attempt may be cancelled more than once.
 std::set<WorkRun> told(const Bench& bench) { return {bench.events.cancelled.begin(), bench.events.cancelled.end()}; }
 
 TEST_P(EngineLife, the_time_of_an_attempt_begins_with_its_thread_and_not_with_its_claim) {

@@ -1,4 +1,4 @@
-// An engine tells whoever owns a lane what it committed there.
+// An engine notifies the owner of a lane of what it committed there.
 #include <gtest/gtest.h>
 
 #include "runtime/engine_bench.h"
@@ -18,7 +18,7 @@ class Guest : public testing::Test {
     bench_.deploy(GraphBuilder("g").trigger("t").worker("a", "work").after("t").build());
     bench_.settle();
     EXPECT_FALSE(bench_.engine->owns_anything());
-    bench_.events.rings.clear();  // that it came
+    bench_.events.rings.clear();  // the notification of its start
   }
   RunId submit() {
     bench_.submit("j", "g");

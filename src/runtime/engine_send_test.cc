@@ -1,4 +1,4 @@
-// What a lane sends: delivered in order, sent again after an answer that is not known, dropped when the target has it.
+// What a lane sends: delivered in order, sent again after an unknown outcome, dropped when the target has it.
 #include <algorithm>
 
 #include "core/mailbox.h"
@@ -11,7 +11,7 @@ namespace {
 
 using store::OutcomeKind;
 
-// A mailbox of lane 1 in which three signals meet three registrations sends three words to jobs of lane 2.
+// A mailbox of lane 1 in which three signals meet three registrations sends three messages to jobs of lane 2.
 class EngineSends : public ::testing::Test {
  protected:
   EngineSends() : bench_(core::Fusion::on) {}
@@ -23,7 +23,7 @@ class EngineSends : public ::testing::Test {
       tell({core::Guid{1, i}, core::Register{core::make_run(core::LaneId(2), i), core::ActivitySeq(0)}});
       tell({core::Guid{2, i}, core::Signal{"{}"}});
     }
-    // Until the words are sent.
+    // Until the messages are sent.
     while (deliveries() == 0) {
       bench_.engine->pump();
       group_ = bench_.engine->take_group();
@@ -92,7 +92,7 @@ TEST_F(EngineSends, after_an_answer_that_is_not_known_the_rows_are_sent_again) {
   EXPECT_EQ(rows(), 0u);
 }
 
-// The first was lost on its way: the target says that it has nothing, and is sent everything.
+// The first was lost on its way: the target reports that it has nothing, and everything is sent again.
 TEST_F(EngineSends, a_gap_is_filled_from_where_the_target_says) {
   std::vector<store::Operation> some(group_->operations.begin() + 1, group_->operations.end());
   auto result = bench_.store.commit(some);
@@ -118,7 +118,7 @@ TEST_F(EngineSends, what_the_target_says_that_it_has_is_dropped_though_nobody_he
   EXPECT_EQ(deliveries(), 2u);
 }
 
-// What can never be delivered is said, and not tried in a circle.
+// What can never be delivered is reported, and not sent again and again.
 TEST_F(EngineSends, a_row_that_is_rejected_is_reported_and_waits) {
   std::vector<store::Outcome> outcomes(3, store::Outcome{OutcomeKind::rejected, "never"});
   finish(std::move(outcomes));

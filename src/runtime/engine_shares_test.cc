@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration lease = std::chrono::seconds(10);
 
-// Engines over one store, each with its own workers; time is theirs in common.
+// Engines over one store, each with its own workers; they share the clock.
 class SharedPool : public testing::Test {
  protected:
   struct Member {
@@ -39,7 +39,7 @@ class SharedPool : public testing::Test {
     member.engine->add_slots(10);
   }
   Engine& engine(const std::string& name) { return *members_.at(name).engine; }
-  // Everybody does what it can at this moment.
+  // Every engine does what it can at this moment.
   void settle() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -64,7 +64,7 @@ class SharedPool : public testing::Test {
     }
   }
   std::size_t lanes_of(const std::string& name) { return engine(name).owned_lanes().size(); }
-  // One job in every lane, each with work that nobody has answered.
+  // One job in every lane, each with unanswered work.
   void submit_everywhere(const std::string& at) {
     std::set<core::LaneId> lanes;
     for (int i = 0; lanes.size() < 4; ++i) {

@@ -1,4 +1,4 @@
-// Signals and an engine that is late: whoever is served first, no signal that was accepted is lost.
+// Signals and an engine that is late: no accepted signal is lost, whatever is served first.
 #include "execute/assemble.h"
 #include "execute/program.h"
 #include "graph/check.h"
@@ -58,8 +58,8 @@ class EngineSignals : public ::testing::TestWithParam<core::Fusion> {
   core::MailboxKey key_;
 };
 
-// Claim: wherever the engine stops longer than the hook sleeps, the signal that was there first resumes the hook or is
-// kept. Checked for every commit of the run.
+// If the engine stops longer than the hook sleeps, the signal that was there first resumes the hook or is kept. Checked
+// for a stop at every commit.
 TEST_P(EngineSignals, a_late_engine_loses_none) {
   int ends = 0;
   for (int stop = 0; stop < 12; ++stop) {

@@ -1,4 +1,4 @@
-// The engine, driven step by step over the memory store: no thread, a clock that moves when told to.
+// The engine, driven step by step over the memory store: no thread, and a clock that the test moves.
 #include "runtime/engine_bench.h"
 
 namespace pawl::runtime {
@@ -43,9 +43,9 @@ TEST_P(EngineTest, an_uncaught_error_fails_the_job_once_and_drops_what_was_open)
   EXPECT_EQ(bench.events.ended.size(), 1u);
 }
 
-// A lane that is taken twice has another epoch: what was decided between would be fenced, by its own engine.
+// A lane that is taken twice has a new epoch: that would fence what the same engine decided in between.
 TEST_P(EngineTest, a_lane_is_asked_for_again_only_if_it_was_refused) {
-  Bench bench(GetParam(), "e1", 1, Duration{0});  // as over a store whose lanes are held until they are given back
+  Bench bench(GetParam(), "e1", 1, Duration{0});  // as over a store whose lanes have no lease
   const auto rings_meanwhile = [&] {
     auto group = bench.engine->take_group();
     ASSERT_TRUE(group);
@@ -75,7 +75,7 @@ TEST_P(EngineTest, a_lane_is_asked_for_again_only_if_it_was_refused) {
   EXPECT_TRUE(second.take_group()) << "the owner may have gone after the refusal";
 }
 
-// The decision waits while the store takes no writes: time that the job took, and that others can see.
+// The decision waits while the store takes no writes: this time counts, and others can see it.
 TEST_P(EngineTest, an_end_is_dated_when_it_is_committed) {
   Bench bench(GetParam());
   bench.deploy(GraphBuilder("one").trigger("t").worker("a", "work").after("t").build());
@@ -153,7 +153,7 @@ TEST_P(EngineTest, a_second_engine_takes_over_when_the_lease_ran_out) {
   Bench bench(GetParam());
   bench.deploy(chain());
   bench.submit("j1", "chain");
-  // The first engine dies with work in its hands.
+  // The first engine crashes while workers have work.
   for (int i = 0; i < 20; ++i) {
     bench.engine->pump();
     if (auto group = bench.engine->take_group()) {
@@ -171,8 +171,8 @@ TEST_P(EngineTest, a_second_engine_takes_over_when_the_lease_ran_out) {
   EXPECT_EQ(state.job.completions, 1u);
 }
 
-// Found by the storm: a job that was loaded before its worker was known stayed in memory, and the look for
-// waiting work passed it over.
+// Found by the storm: a job that was loaded before its worker was known stayed in memory, and the search for waiting
+// work skipped it.
 TEST_P(EngineTest, work_of_a_job_in_memory_is_run_when_its_worker_comes_later) {
   Bench bench(GetParam());
   bench.deploy(GraphBuilder("late").trigger("t").worker("a", "comes.later").after("t").build());
@@ -185,7 +185,7 @@ TEST_P(EngineTest, work_of_a_job_in_memory_is_run_when_its_worker_comes_later) {
   EXPECT_EQ(bench.state("j1").job.status, core::JobStatus::completed);
 }
 
-// Found by the storm: the answer brought its job into memory, and the item it answered was begun again.
+// Found by the storm: a reply loaded its job, and the item that it answered was begun again.
 TEST_P(EngineTest, an_answer_for_a_job_that_is_not_in_memory_does_not_begin_its_work_again) {
   Bench bench(GetParam());
   bench.deploy(GraphBuilder("late").trigger("t").worker("a", "comes.later").after("t").build());
@@ -226,7 +226,7 @@ void run_to_first_work(Bench& bench) {
   }
 }
 
-// Sends a renewal whose reply comes back only after the engine's time was over, and `meanwhile` in between.
+// Sends a renewal whose reply arrives only after the lease has expired here, and calls `meanwhile` in between.
 void renew_late(Bench& bench, const std::function<void()>& meanwhile) {
   bench.clock.advance(std::chrono::milliseconds(3400));
   bench.engine->tick();
@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(fusion, EngineTest, ::testing::Values(core::Fusion::on,
 TEST(EngineFusionTest, a_fused_worker_activity_is_one_commit_and_at_most_seven_rows) {
   Bench bench(core::Fusion::on);
   bench.deploy(chain());
-  bench.settle();  // the lanes are its own
+  bench.settle();  // it owns the lanes
   bench.submit("j1", "chain");
   bench.run([](const core::WorkItem& item) { return reply(item); });
   ASSERT_EQ(bench.events.bundles.size(), 3u);  // start, a, b

@@ -1,4 +1,4 @@
-// What goes into an engine, and what it tells its driver.
+// The input of an engine, and what it reports to its driver.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@
 
 namespace pawl::runtime {
 
-using Ticket = std::uint64_t;  // names a caller that waits for an answer; 0 is nobody
+using Ticket = std::uint64_t;  // names a caller that waits for a result; 0: none
 
 struct SubmitRequest {
   Namespace name_space;
   JobId id;
   GraphName graph;
   Payload input;
-  core::JobSecret secret;  // drawn for this submit
+  core::JobSecret secret;  // random, drawn for this submit
   store::Reuse reuse = store::Reuse::never;
   Duration delay{0};
   Duration end_within{0};
@@ -39,7 +39,7 @@ struct Submitted {
   bool created = false;  // false: the id was taken, `run` is the job that has it
 };
 
-// A local worker's answer. Pending answers are numbered from 0 within one run of the work.
+// A local worker's reply. Pending replies are numbered from 0 within one attempt.
 struct WorkAnswer {
   RunId run{0};
   core::ActivitySeq activity{0};
@@ -49,12 +49,11 @@ struct WorkAnswer {
   std::int32_t code = 200;
   Payload data;
   std::uint64_t pending_index = 0;
-  // What the worker wrote, open until the bundle that takes this answer is committed with it; none: an answer of its
-  // own.
+  // The worker's open transaction, which the bundle that takes this reply commits; none: a reply without one.
   std::shared_ptr<store::OpenTransaction> transaction{};
 };
 
-// What a probe found out about a run whose effect is unknown. `cannot_tell` leaves it to a person.
+// What a probe found out about an attempt whose effect is unknown. `cannot_tell` leaves it to a person.
 struct ProbeAnswer {
   enum class Kind : std::uint8_t { done, failed, not_done, cannot_tell };
   RunId run{0};
@@ -67,42 +66,43 @@ struct ProbeAnswer {
   Payload data;
 };
 
-// What the engine tells its driver, always after the commit that made it true.
+// What the engine reports to its driver, always after the commit that made it true.
 class EngineEvents {
  public:
   virtual ~EngineEvents() = default;
   virtual void dispatch(const core::WorkItem& item) = 0;
-  // Nobody waits for this run any more: tell the worker, or do not begin it. Its answer still gives the slot back.
+  // The result of this attempt is not needed any more: tell the worker, or do not begin it. Its reply still frees the
+  // slot.
   virtual void cancel(const WorkRun& run) = 0;
-  // The time to wait for a thread is over: if none has begun it, give it back.
+  // The queue time is over: if no thread has begun it, give it back.
   virtual void withdraw(const WorkRun&) {}
   virtual void probe(const core::WorkItem& item) = 0;
-  // What became of a request().
+  // The outcome of a request().
   virtual void answered(Ticket ticket, Result<store::Outcome> outcome) = 0;
   virtual void submitted(Ticket ticket, Result<Submitted> result) = 0;
   virtual void committed(const core::JobState& after, const core::Bundle& bundle) = 0;
   virtual void closed(const core::JobRow& job) = 0;
   virtual void problem(const std::string& text) = 0;
-  // One that many jobs may have at once: `about` is the same for all of them, and one of them is reported.
+  // A problem that many jobs may have at once: `about` is the same for all of them, and only one is reported.
   virtual void problem_of_many(const std::string& about, const std::string& text) {
     (void)about;
     problem(text);
   }
-  // It committed something in a lane that it does not own: whoever does should hear of it.
+  // It committed something in a lane that it does not own: notify the owner.
   virtual void ring(core::LaneId lane, const store::Change& change) = 0;
 };
 
-// What an engine may hold in memory (bytes.h). Each lets one more in, however large that is.
+// What an engine may hold in memory (bytes.h). Each limit admits one more, of any size.
 struct EngineBytes {
-  std::size_t waiting = limits::bytes_waiting_max;            // what is asked, and jobs that are being served
-  std::size_t hot_jobs = limits::hot_job_bytes_max;           // jobs at rest
+  std::size_t waiting = limits::bytes_waiting_max;            // requests, and jobs that are being served
+  std::size_t hot_jobs = limits::hot_job_bytes_max;           // idle jobs
   std::size_t worker_queue = limits::worker_queue_bytes_max;  // inputs with local workers
   std::size_t group = limits::group_bytes_max;                // bundles decided for one group
 };
 
 struct EngineOptions {
   std::string name;
-  Duration lease{0};  // 0: lanes are held for as long as the process lives
+  Duration lease{0};  // 0: lanes are held until the process ends
   core::Fusion fusion = core::Fusion::on;
   std::uint64_t seed = 1;
   std::size_t hot_jobs_max = limits::hot_jobs_max;
@@ -112,10 +112,10 @@ struct EngineOptions {
   std::size_t signal_page_jobs = limits::signal_page_jobs;
   store::MailboxPageSize mailbox_page{};
   Duration keep_keys = limits::start_key_keep;
-  // Whoever commits for a lane of ours may die before it rings: each renewal looks everywhere. Not needed where the
-  // ring is part of the commit.
+  // A process that commits for a lane of this engine may crash before it sends a notification: each renewal scans
+  // everything. Not needed where the notification is part of the commit.
   bool looks_with_renewals = true;
-  bool reads_later = false;  // the store is far away: reads are asked in batches (Engine::take_reads)
+  bool reads_later = false;  // the store is remote: reads are sent in batches (Engine::take_reads)
 };
 
 }  // namespace pawl::runtime

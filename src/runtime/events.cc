@@ -54,7 +54,7 @@ class Teller {
  private:
   const Graph& graph_;
   const std::function<void(const Event&)>& tell_;
-  Event event_;  // what all have in common
+  Event event_;  // the common fields
 };
 
 std::optional<Kind> kind_of(const core::PutActivity& put) {
@@ -85,7 +85,7 @@ void tell_change(Teller& teller, const core::JobState& after, const core::Change
   }
 }
 
-// What the message that entered said, in the plane that it opened.
+// The data of the message that entered, in the plane that it opened.
 Payload said_in(const core::Bundle& bundle, core::ActivitySeq activity) {
   Payload said;
   for (const core::Write& write : bundle.writes)
@@ -110,7 +110,7 @@ void for_each_event(const core::JobState& after, const core::Bundle& bundle, con
   Teller teller(after, graph, now, tell);
   for (const core::Write& write : bundle.writes)
     if (starts(write)) teller.job(Kind::job_started);
-  // A parent concludes before its children open, whatever the order of the rows.
+  // A parent concludes before its children open, independent of the order of the rows.
   for (const Kind kind : {Kind::activity_pending, Kind::activity_closed, Kind::activity_opened})
     for (const core::Write& write : bundle.writes)
       if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && kind_of(*put) == kind)
@@ -118,7 +118,7 @@ void for_each_event(const core::JobState& after, const core::Bundle& bundle, con
   for (const core::Write& write : bundle.writes) {
     if (const auto* change = std::get_if<core::ChangeWork>(&write)) tell_change(teller, after, *change);
     if (const auto* said = std::get_if<core::Announce>(&write)) teller.announced(*said);
-    // Work is held by the one bundle that stops the job, and let go by the one that goes on.
+    // The bundle that stops the job holds its work, and the bundle that resumes the job releases it.
     const auto* hold = std::get_if<core::HoldWork>(&write);
     if (hold == nullptr) continue;
     if (!hold->held)

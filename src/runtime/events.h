@@ -1,4 +1,4 @@
-// From a committed bundle to the events that an observer hears.
+// From a committed bundle to the events of observers.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace pawl::runtime {
 
 using core::Graph;
 
-// The events that a committed bundle means, in order.
+// The events of a committed bundle, in order.
 void for_each_event(const core::JobState& after, const core::Bundle& bundle, const Graph& graph, Instant now,
                     const std::function<void(const Event&)>& tell);
 

@@ -1,4 +1,4 @@
-// Failures as JSON: what is kept of them, and what is read back.
+// Failures as JSON: how they are stored and read back.
 #include "pawl/failure.h"
 
 #include <boost/json.hpp>
@@ -17,7 +17,7 @@ Payload to_payload(const Failure& failure) {
   json::object out{{"code", failure.code}, {"message", kept_text(failure.message, limits::reason_bytes_max)}};
   if (!failure.data.empty()) {
     auto data = mapping::parse_json(failure.data.view());
-    // What is no JSON is kept as a text, so that nothing of it is lost.
+    // Data that is not JSON is kept as a text, so that nothing of it is lost.
     out["data"] = data ? std::move(*data) : json::value(json::string(valid_utf8(failure.data.view())));
   }
   return Payload(mapping::json_text(out));

@@ -13,7 +13,7 @@ namespace pawl::runtime {
 
 namespace {
 
-// An await that does not wait answers with the id of what it started.
+// The output of an await that does not wait is the id of the job it started.
 std::string id_in(const Payload& output) {
   const auto value = mapping::parse_json(output.view());
   if (!value || !value->is_object()) return "";
@@ -23,7 +23,7 @@ std::string id_in(const Payload& output) {
 
 }  // namespace
 
-// The id may belong to a job that has nothing to do with this one: the await was then refused.
+// The id may belong to a job that is unrelated to this one: then the await was refused.
 std::optional<Family::Child> Family::taken_by(const core::JobState& parent, const core::Activity& activity,
                                               std::string id) const {
   if (id.empty() || id.size() > limits::name_bytes_max) return std::nullopt;

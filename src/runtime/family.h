@@ -1,5 +1,5 @@
-// Family: the jobs that a job started, found through the store. They are joined by names: an open await remembers
-// its child's, and after the end it follows from the parent's (core/child_name.h).
+// Family: the jobs that a job started, found through the store. They are found by name: an open await remembers its
+// child's name, and after the end it is derived from the parent's (core/child_name.h).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class Family {
   // The references must outlive it.
   Family(store::JobStore& store, const GraphCatalog& graphs) : store_(store), graphs_(graphs) {}
 
-  // Fills in the children of awaits that have ended, and the key composed across awaited jobs. What cannot be read
-  // is left out. REQUIRES: `state` is pinned to `graph`.
+  // Fills in the children of awaits that have ended, and the key composed across awaited jobs. What cannot be read is
+  // left out. REQUIRES: `state` uses `graph`.
   void complete(JobDetail& detail, const core::JobState& state, const Graph& graph) const;
 
  private:

@@ -1,4 +1,4 @@
-// Jobs under collation duplex over a store that is far away: whatever the store takes its time for, the engine goes on.
+// Jobs under collation duplex over a remote store: while the store is slow, the engine continues.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -26,7 +26,7 @@ class ConnectedStore final : public store::ForwardStore {
   std::unique_ptr<store::Store> owned_;
 };
 
-// Every call waits at its gate while that is shut.
+// Every call waits at its gate while the gate is shut.
 class GatedDuplexStore final : public store::DuplexStore {
  public:
   explicit GatedDuplexStore(store::DuplexStore& inner) : inner_(inner) {}
@@ -36,7 +36,7 @@ class GatedDuplexStore final : public store::DuplexStore {
     reads_shut_ = reads;
     changed_.notify_all();
   }
-  void await_a_caller() {  // who stands at a gate
+  void await_a_caller() {  // a thread that waits at a gate
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return callers_ > 0; });
   }

@@ -1,4 +1,4 @@
-// A runtime over a store that is far away: every call takes its time, and no thread of the engine's waits for it.
+// A runtime over a remote store: every call is slow, and no thread of the engine waits for it.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -86,7 +86,7 @@ void HotJobs::idle(HotJob& job) {
   busy_bytes_ -= job.busy_bytes;
   idle_bytes_ += job.bytes;
   const auto too_heavy = [&] { return idle_bytes_ > idle_bytes_max_ && !seeded(SeededBug::bytes_not_counted); };
-  // The newest stays in any case: its caller still holds it.
+  // The newest always stays: its caller still uses it.
   while (idle_order_.size() > 1 && (idle_order_.size() > idle_max_ || too_heavy())) erase(idle_order_.front());
 }
 
@@ -94,7 +94,7 @@ std::vector<RunId> HotJobs::of_lane(core::LaneId lane) const {
   std::vector<RunId> runs;
   for (const auto& [run, job] : jobs_)
     if (core::lane_of(run) == lane) runs.push_back(run);
-  std::sort(runs.begin(), runs.end());  // the same order on every machine: the simulator repeats runs
+  std::sort(runs.begin(), runs.end());  // the same order on every machine: the simulator repeats its runs
   return runs;
 }
 

@@ -1,4 +1,4 @@
-// A job that somebody wants to start, on its way into the engine.
+// A request to start a job, on its way into the engine.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct JobRequest {
 
 struct Submission {
   RunId run{0};
-  bool created = false;  // false: the id was taken; `run` is the job that has it
+  bool created = false;  // false: the id was taken; `run` is the existing job
 };
 
 }  // namespace pawl::runtime

@@ -24,7 +24,7 @@ using Conditions = std::vector<std::pair<std::string, State>>;
 constexpr State states[] = {State::skipped, State::released, State::paused, State::completed,
                             State::errored, State::started,  State::pending};
 
-// By its word or by its digit.
+// By its name or by its digit.
 Result<State> parse_state(const std::string& text) {
   if (const auto named = ledger::find_state(text)) return *named;
   std::string known;
@@ -58,7 +58,7 @@ Result<Conditions> parse_conditions(const JobFilter& filter, const GraphCatalog&
   return conditions;
 }
 
-// The conditions as questions about the keys of one version of the graph; none: it lacks one of the activities.
+// The conditions as patterns over the keys of one version of the graph; none: the version lacks one of the activities.
 using Patterns = std::optional<std::vector<ledger::CollationPattern>>;
 
 Patterns patterns_for(const Graph& graph, const Conditions& conditions) {

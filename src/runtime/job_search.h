@@ -1,4 +1,4 @@
-// Listing jobs, by what their rows say and by how their activities stand.
+// Listing jobs, by their rows and by the states of their activities.
 #pragma once
 
 #include <vector>

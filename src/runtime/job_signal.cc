@@ -30,7 +30,7 @@ std::vector<core::MailboxKey> open_ones(const core::JobState& state, const Topic
   return keys;
 }
 
-// Behind the hash of its rule a key has the values that a signal must agree with. One that is null is not known yet.
+// After the hash of its rule a key has the values that a signal must match. A null value is not known yet.
 bool is_known(const core::MailboxKey& mailbox) {
   const auto values = mapping::parse_json(mailbox.key.substr(mailbox.key.find(':') + 1));
   if (!values || !values->is_array()) return false;
@@ -38,7 +38,7 @@ bool is_known(const core::MailboxKey& mailbox) {
   return std::none_of(list.begin(), list.end(), [](const boost::json::value& value) { return value.is_null(); });
 }
 
-// Where an activity of this depth stands when it is reached for the first time.
+// The address of an activity of this depth when it is reached for the first time.
 ledger::Dimensions first_address(std::uint32_t depth) {
   ledger::Dimensions at = ledger::Dimensions::trigger();
   for (std::uint32_t i = 1; i < depth; ++i) at = at.child();

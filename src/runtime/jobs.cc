@@ -1,4 +1,4 @@
-// Jobs: from a delivery to the bundle that goes out.
+// Jobs: from a delivery to the bundle that is sent.
 #include "runtime/jobs.h"
 
 #include <algorithm>
@@ -35,8 +35,8 @@ bool has_unstored(const HotJob& job) {
                      [](const core::Delivery& delivery) { return delivery.origin == core::Origin::unstored; });
 }
 
-// A stopping engine finishes what it alone has, answers of local workers, and a few turns of what follows from them.
-// The rest is stored and waits for the next start: a job that never pauses would keep it from ending.
+// A stopping engine finishes what only it has, replies of local workers, and a few turns of what follows from them. The
+// rest is stored and waits for the next start: a job that never pauses would prevent the stop.
 bool may_decide_last(HotJob& job) { return has_unstored(job) || job.last_turns++ < limits::last_turns_max; }
 
 // A signal to all jobs with a label is decided over a page of them.
@@ -60,7 +60,7 @@ void Jobs::decide(HotJob& job) {
   const RunId run = job.state.job.run;
   OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return forget(run);
-  if (lane->giving && !has_unstored(job)) return forget(run);  // its next owner decides it
+  if (lane->giving && !has_unstored(job)) return forget(run);  // its next owner decides
   if (const core::Delivery* signal = without_page(job)) return parts_.loader.read_labelled(*lane, job, *signal);
   const std::size_t count = parts_.transactions.left_to_decide(*lane, job);
   if (count == 0 && !job.queue.empty()) return;
@@ -69,7 +69,8 @@ void Jobs::decide(HotJob& job) {
   job.decision = core::decide(job.state, *job.graph, std::span(job.queue).first(count), options);
   job.goes_on = job.decision.goes_on;
   if (!job.decision.bundle) {
-    // Nothing to write: what is done is done (late answers), a parked job keeps its messages in the store.
+    // Nothing to write: the finished deliveries (late replies) are dropped, and a parked job keeps its messages in the
+    // store.
     job.drop_done();
     if (core::is_stopped(job.state.job.status)) job.queue.clear();
     return rest(job);
@@ -142,7 +143,7 @@ void Jobs::set_aside(HotJob& job) {
   const RunId run = job.state.job.run;
   auto unstored = take_unstored(job);
   forget(run);
-  // What comes later must not be served before what could not be read, so it may not stay in memory either.
+  // Later messages must not be served before the one that could not be read, so they must not stay in memory either.
   if (OwnedLane* lane = parts_.lanes.mine(run))
     lane->unread[run].deliveries = std::move(unstored);
   else

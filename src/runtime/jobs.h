@@ -1,11 +1,11 @@
-// Jobs: the jobs in memory, what is decided for them, and what becomes of it.
+// Jobs: the jobs in memory, what is decided for them, and the outcomes.
 //
-// A job comes in by a submit or by the loader, gets deliveries, has its turn, is decided, and its bundle goes out. When
-// the outcome is known the job takes it in, hands on what follows and rests, or has its next turn.
+// A job is loaded by a submit or by the loader, gets deliveries, has its turn, is decided, and its bundle is sent. When
+// the outcome is known, the job applies it, hands on what follows, and becomes idle or has its next turn.
 //
 // 1. A job has at most one bundle on its way.
-// 2. Nothing leaves (work, messages, its end) before the commit that caused it is known to be durable.
-// 3. After an outcome that is not known the job is forgotten and read again; nothing is added twice.
+// 2. Nothing leaves the engine (work, messages, its end) before the commit that caused it is known to be durable.
+// 3. After an unknown outcome the job is forgotten and read again; nothing is added twice.
 #pragma once
 
 #include <cstddef>
@@ -35,37 +35,38 @@ class Jobs final : public Decider {
   HotJob& add(core::JobState state, std::shared_ptr<const Graph> graph) {
     return hot_.add(std::move(state), std::move(graph));
   }
-  // A message for a job of this lane, wherever that is now.
+  // A message for a job of this lane, in memory or not.
   void deliver(OwnedLane& lane, RunId run, core::Delivery delivery);
   // It has something to decide.
   void make_ready(HotJob& job);
-  // Nothing of it is on its way: ready again, idle, or out of memory.
+  // No bundle of it is on its way: it becomes ready again or idle, or is dropped.
   void rest(HotJob& job);
   void idle(HotJob& job) { hot_.idle(job); }
-  // A message that was read joins the queue. One that earlier engines did not survive makes its job a suspect.
+  // A message that was read joins the queue. One that made earlier engines crash makes its job a suspect.
   void queue(HotJob& job, core::Delivery delivery);
-  // Something of it is being read: until release() nothing is decided for it.
+  // Something of it is being read: nothing is decided for it until release().
   void hold(HotJob& job);
   HotJob* release(RunId run);  // none: it was forgotten meanwhile
-  // A message for it is being looked up. It stays in memory until then: it would only be read again for that message.
+  // A message for it is being looked up. The job stays in memory until then: it would be read again only for that
+  // message.
   void begin_lookup(HotJob& job);
   void end_lookup(RunId run);
-  // Something that it needs cannot be read now: as if it had not been read itself.
+  // Something that it needs cannot be read now: treated as if the job itself could not be read.
   void set_aside(HotJob& job);
   void forget(RunId run);
   void forget_lane(core::LaneId lane);
-  // Forgets those of the lane that are stored as they are. True: that was all of them.
+  // Forgets the jobs of the lane that have no unstored changes. True: that was all of them.
   bool put_away(core::LaneId lane);
-  // Stops it and says why.
+  // Stops it with this reason.
   void park(OwnedLane& lane, HotJob& job, std::string reason);
-  // The deliveries that have no row: they live only here.
+  // The deliveries that are not stored: they exist only here.
   static std::vector<core::Delivery> take_unstored(HotJob& job);
 
-  void decide_ready();  // as many as the group takes
-  // Its bundle goes to the store, in a group or with a worker's transaction.
+  void decide_ready();  // as many as fit the group
+  // Sends its bundle to the store, in a group or with a worker's transaction.
   void launch(HotJob& job, core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction = nullptr);
   // A bundle waits for the group before it, and again when the store takes no writes. A job ends when its end is
-  // committed, not when it was decided; what is kept of it is kept from then on.
+  // committed, not when it was decided; its keep time begins then.
   void stamp_ends(Group& group);
   void settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket);
   bool came_back(const core::Bundle& bundle) override;

@@ -1,4 +1,4 @@
-// Jobs: what becomes of a bundle or of a submit.
+// Jobs: the outcome of a bundle or of a submit.
 #include <algorithm>
 #include <utility>
 
@@ -19,11 +19,12 @@ void Jobs::settle_submit(const store::Submit& submit, const store::Outcome& outc
       break;
     case OutcomeKind::already_done:
     case OutcomeKind::exists:
-      // Perhaps by an earlier try of ours whose reply was lost: then its start message has no taker yet.
+      // Perhaps an earlier attempt of this engine created it and the reply was lost: then its start message is not
+      // served yet.
       if (lane != nullptr && hot_.find(outcome.run()) == nullptr) parts_.loader.load(*lane, outcome.run(), {});
       return parts_.events.submitted(ticket, Submitted{outcome.run(), false});
     case OutcomeKind::outcome_unknown:
-      // If it was accepted, its start message waits in the store and nobody will hand it over.
+      // If it was accepted, its start message waits in the store and no one delivers it.
       if (lane != nullptr && !seeded(SeededBug::no_safety_net)) parts_.loader.scan(*lane, false);
       return parts_.events.submitted(
           ticket, Error{ErrorCode::outcome_unknown, "the job may have been accepted; look it up by its id"});
@@ -39,7 +40,7 @@ void Jobs::settle_submit(const store::Submit& submit, const store::Outcome& outc
   begin(*lane, submit, outcome.run());
 }
 
-// A job that was just accepted: it is known without reading it.
+// A job that was just accepted: its state is known without a read.
 void Jobs::begin(OwnedLane& lane, const store::Submit& submit, RunId run) {
   using DueKind = store::Due::Kind;
   if (submit.deadline != Instant())
@@ -86,7 +87,7 @@ void Jobs::absorb(const core::Bundle& bundle) {
   const core::JobStatus status_before = job.state.job.status;
   const std::uint32_t completions_before = job.state.job.completions;
   const std::vector<WorkRun> unwanted = parts_.workshop.runs_ended_by(job.state, bundle);
-  job.in_flight = true;  // what it sends may come back to it: rest() looks, when all of this is done
+  job.in_flight = true;  // its messages to itself may come back here: rest() handles them afterwards
   core::apply(job.state, bundle);
   job.drop_done();
   hand_on(job, bundle);
@@ -96,26 +97,26 @@ void Jobs::absorb(const core::Bundle& bundle) {
     if (!seeded(SeededBug::cancel_not_told)) parts_.events.cancel(run);
   const core::JobRow& row = job.state.job;
   if (row.completions > completions_before) parts_.events.closed(row);
-  // Not when it closes: until its completion tasks are done nothing may take it away.
+  // Not when it closes: it must stay until its completion tasks are done.
   OwnedLane* lane = parts_.lanes.mine(row.run);
   if (lane != nullptr && row.completions > completions_before && row.remove_at != Instant())
     parts_.alarms.arm(*lane, store::Due{row.remove_at, row.run, store::Due::Kind::removal});
   if (row.status == core::JobStatus::parked && status_before != core::JobStatus::parked)
     parts_.events.problem_of_many(format("graph {} is parked: {}", row.graph.name.raw(), row.reason),
                                   format("job {} is parked: {}", row.id.raw(), row.reason));
-  // What waited while it was stopped is in the store only.
+  // Messages that came while it was stopped are only in the store.
   if (core::is_stopped(status_before) && row.status == core::JobStatus::running) job.look_again = true;
   job.in_flight = false;
   rest(job);
 }
 
-// What a bundle put is handed on from memory. Without the lane, the next owner finds all of it.
+// What a bundle put is handed on from memory. If the lane is lost, the next owner finds all of it.
 void Jobs::hand_on(HotJob& job, const core::Bundle& bundle) {
   OwnedLane* lane = parts_.lanes.mine(bundle.entity);
   if (lane != nullptr) parts_.workshop.forget_probes(*lane, bundle);
   for (const core::Write& write : bundle.writes) {
     if (const auto* work = std::get_if<core::PutWork>(&write)) {
-      const core::WorkItem* item = job.state.find_work(work->item.activity);  // none: swept by this very bundle
+      const core::WorkItem* item = job.state.find_work(work->item.activity);  // none: removed by this same bundle
       if (item != nullptr) parts_.workshop.put(lane, *item);
     } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
       const core::WorkItem* item = job.state.find_work(change->activity);
@@ -147,7 +148,7 @@ void Jobs::rest(HotJob& job) {
     return parts_.loader.merge_inbox(*lane, job);  // then it rests
   }
   const bool stopped = core::is_stopped(job.state.job.status);
-  // A stopped job hears what is asked of it, and its workers' answers are stored; the rest waits in the store.
+  // A stopped job receives requests, and its workers' replies are stored; the rest waits in the store.
   const auto is_heard = [](const core::Delivery& delivery) {
     return delivery.origin == core::Origin::unstored || core::is_control(delivery.message.body);
   };
@@ -167,8 +168,8 @@ void Jobs::suspect_served(RunId run) {
   turns_.leave(run, parts_.clock.monotonic());
 }
 
-// The store will never take this bundle: the job stops and says so. If even that is refused, it stays out
-// of memory and the operator reads why.
+// The store will never accept this bundle: the job is stopped with the reason. If even that is refused, the job stays
+// out of memory and the problem is reported.
 void Jobs::refused(const core::Bundle& bundle, const std::string& reason) {
   const RunId run = bundle.entity;
   HotJob& job = *hot_.find(run);
@@ -185,7 +186,7 @@ void Jobs::refused(const core::Bundle& bundle, const std::string& reason) {
 void Jobs::park_rejected(RunId run, const std::string& reason, store::AnswerTo<store::ReadJob> stored) {
   HotJob* job = release(run);
   if (job == nullptr) return;
-  if (!stored) {  // its row alone is enough to stop it
+  if (!stored) {  // its row is enough to stop it
     parts_.loader.damaged(run, stored.error().code == ErrorCode::corrupt ? stored.error().detail : reason);
     const HotJob* left = hot_.find(run);
     if (left != nullptr && left->damaged.empty()) forget(run);
@@ -196,7 +197,7 @@ void Jobs::park_rejected(RunId run, const std::string& reason, store::AnswerTo<s
   OwnedLane* lane = parts_.lanes.mine(run);
   if (!can_park || lane == nullptr) return forget(run);
   job->state = std::move((*stored)->state);
-  job->state.job.reason = reason;  // remembered here only: a second rejection for the same reason ends it
+  job->state.job.reason = reason;  // only in memory: a second rejection for the same reason ends it
   park(*lane, *job, reason);
 }
 

@@ -21,7 +21,7 @@ std::optional<double> number_in(const std::string& text) {
   return number;
 }
 
-// The middle one; of an even count the mean of the two in the middle. None: not all are numbers.
+// The median; for an even count the mean of the two in the middle. None: not all are numbers.
 std::optional<double> median_of(const std::vector<std::pair<std::string, std::uint64_t>>& values) {
   Counted numbers;
   std::uint64_t count = 0;
@@ -51,7 +51,7 @@ Result<std::vector<MeasureView>> read_measures(store::Queries& store, const Grap
                             std::size_t{filter.rows_max} + 1};
   auto rows = store.read_measures(query);
   if (!rows) return rows.error();
-  if (rows->size() > filter.rows_max)  // a part of them would add up to something else
+  if (rows->size() > filter.rows_max)  // a sum over a part of them would be wrong
     return Error{ErrorCode::over_limit,
                  format("more than {} rows were measured; ask for one key, for a part of the time, or for more rows",
                         filter.rows_max)};

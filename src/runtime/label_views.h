@@ -1,4 +1,4 @@
-// What was measured of jobs and what they announced, as the public API shows it.
+// Measures and announcements of jobs, as the public API shows them.
 #pragma once
 
 #include <vector>

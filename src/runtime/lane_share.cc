@@ -14,7 +14,7 @@ struct Member {
   std::size_t share = 0;
 };
 
-// What is said to be held twice counts for the first that says so: one of them is behind, and will say otherwise.
+// A lane that two engines report counts for the first one: the other's report is outdated and will be corrected.
 std::vector<const store::EngineInfo*> holders(std::span<const store::EngineInfo> alive, const store::PoolInfo& pool) {
   std::vector<const store::EngineInfo*> of_lane(pool.lanes, nullptr);
   for (const store::EngineInfo& engine : alive)
@@ -35,7 +35,7 @@ std::vector<Member> members(std::span<const store::EngineInfo> alive,
     const auto has = std::count(holder_of.begin(), holder_of.end(), &engine);
     all.push_back({&engine, static_cast<std::size_t>(has)});
   }
-  // Whoever has more keeps the larger share. Those that have as many are in the order of their names.
+  // The engines with the most lanes keep the larger shares. Equal ones are in the order of their names.
   std::stable_sort(all.begin(), all.end(), [](const Member& a, const Member& b) { return a.has > b.has; });
   for (std::size_t i = 0; i < all.size(); ++i)
     all[i].share = holder_of.size() / all.size() + (i < holder_of.size() % all.size() ? 1 : 0);
@@ -52,7 +52,7 @@ LaneShare lane_share(const std::string& name, std::span<const store::EngineInfo>
     if (member.engine->name == name && member.has > member.share) mine.give = member.has - member.share;
   for (std::size_t i = 0; i < holder_of.size() && !all.empty(); ++i) {
     if (holder_of[i] != nullptr) continue;
-    // To whoever lacks most.
+    // To the engine that lacks most.
     const auto next = std::max_element(
         all.begin(), all.end(), [](const Member& a, const Member& b) { return a.share + b.has < b.share + a.has; });
     invariant(next->has < next->share, "all shares together are all lanes: a free one is missing somewhere");

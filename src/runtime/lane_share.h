@@ -1,10 +1,10 @@
-// Which lanes an engine should have, of those that live. Pure: every engine that sees the same comes to the same.
+// Which lanes an engine should have, given the engines that are alive. Pure: engines with the same input get the same
+// result.
 //
-// 1. Shares differ by at most one. Leaving engines have none; what they hold is theirs until they give it back.
-// 2. Only what is too much moves: whoever holds more keeps the larger share, and a lane that is held moves only from an
-//    engine that has too many. So a joining engine moves its own share and no more, a leaving one what it had.
-// 3. A free lane is for exactly one engine. What an engine has too much it gives back first: which lanes is its own
-// choice.
+// 1. Shares differ by at most one. Leaving engines have none, but keep what they hold until they give it back.
+// 2. Only the surplus moves: engines with more lanes keep the larger shares, and a held lane moves only from an engine
+//    that has too many. So a joining engine moves its own share and no more, a leaving one what it had.
+// 3. A free lane is for exactly one engine. An engine gives its surplus back first; it chooses the lanes.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 namespace pawl::runtime {
 
 struct LaneShare {
-  std::vector<core::LaneId> take;  // free lanes that are for this engine, in order
-  std::size_t give = 0;            // how many of its own it has too much
+  std::vector<core::LaneId> take;  // free lanes for this engine, in order
+  std::size_t give = 0;            // how many of its lanes are surplus
 };
 
-// `alive` by name, as a beat answers it. None for an engine that is not among them.
+// `alive` by name, as the store answers a report. Empty for an engine that is not among them.
 LaneShare lane_share(const std::string& name, std::span<const store::EngineInfo> alive, const store::PoolInfo& pool);
 
 }  // namespace pawl::runtime

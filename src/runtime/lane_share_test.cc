@@ -28,7 +28,7 @@ struct Pooled {
   }
   LaneShare of(const EngineInfo& engine) const { return lane_share(engine.name, engines, pool); }
 
-  // Each does what it should, by what all of them saw. How many lanes changed hands.
+  // Each engine does what it should, by the same reports. Returns how many lanes moved.
   std::size_t round() {
     std::vector<LaneShare> shares;
     for (const EngineInfo& engine : engines) shares.push_back(of(engine));
@@ -54,7 +54,7 @@ Pooled draw(Random& random) {
   return drawn;
 }
 
-// The fewest lanes that must leave their holder, over all ways to give the larger shares away.
+// The fewest lanes that must leave their holder, over all assignments of the larger shares.
 std::size_t fewest_moves(const Pooled& drawn) {
   const std::size_t lanes = drawn.pool.lanes;
   const std::size_t staying = drawn.staying();
@@ -111,8 +111,8 @@ TEST(LaneShare, two_rounds_without_leavers_end_in_shares_that_differ_by_one_and_
     Random random(seed);
     Pooled drawn = draw(random);
     for (EngineInfo& engine : drawn.engines) engine.leaving = false;
-    drawn.round();  // what is too much is given back, what was free is taken
-    drawn.round();  // and so is what was given back
+    drawn.round();  // surplus is given back, free lanes are taken
+    drawn.round();  // and what was given back is taken
     std::size_t least = drawn.pool.lanes, most = 0, all = 0;
     for (const EngineInfo& engine : drawn.engines) {
       least = std::min(least, engine.holds.size());

@@ -87,7 +87,7 @@ std::vector<store::Operation> LaneTable::due(const std::string& owner, Duration 
     if (state.owned && state.expires && monotonic < state.usable_until) {
       operations.emplace_back(store::RenewLane{lane, state.epoch, lease_});
     } else if (wants == Wants::renewals) {
-      state.waits = true;  // nobody will want it any more
+      state.waits = true;  // it is not wanted any more
       continue;
     } else if (!state.owned || state.expires) {
       state.owned = false;
@@ -135,7 +135,8 @@ void LaneTable::refused(core::LaneId lane, Duration monotonic) {
   if (std::exchange(state.again, false)) ask_again(lane);
 }
 
-// Not while an answer is on its way: a lane that is taken twice has another epoch, and fences what was decided between.
+// Not while a reply is on its way: a lane that is taken twice has a new epoch, which fences what was decided in
+// between.
 void LaneTable::ask_again(core::LaneId lane) {
   Lane& state = lanes_.at(lane);
   if (state.asked) {
@@ -146,7 +147,7 @@ void LaneTable::ask_again(core::LaneId lane) {
   state.ask_at = Duration{0};
 }
 
-// Of one that is shared another engine may have it now: the next beat says whether it is still wanted.
+// If lanes are shared, another engine may have it now: the next report tells whether it is still wanted.
 void LaneTable::lost(core::LaneId lane, Duration monotonic) {
   lanes_.at(lane).owned = false;
   refused(lane, monotonic);

@@ -1,4 +1,4 @@
-// LaneTable: what is asked of the store and when, and until when a lane may be acted for.
+// LaneTable: what is sent to the store and when, and how long the engine may act for a lane.
 #include "runtime/lane_table.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Duration lease = seconds(30);
-constexpr Duration usable = seconds(27);  // a tenth of the lease is left to clocks that run apart
+constexpr Duration usable = seconds(27);  // a tenth of the lease is left for differences between clocks
 constexpr Duration renews = seconds(10);
 constexpr core::LaneId one{1};
 constexpr core::LaneId two{2};
@@ -18,7 +18,7 @@ constexpr Duration start = seconds(1000);
 class LaneTableTest : public ::testing::Test {
  protected:
   explicit LaneTableTest(Duration its_lease = lease) : table_(store::PoolInfo{one, 2, Pool("graphs")}, its_lease) {}
-  // What is asked now, as lanes.
+  // What is sent now, as lanes.
   template <class Kind>
   std::vector<core::LaneId> asked(Duration at, LaneTable::Wants wants = LaneTable::Wants::everything) {
     std::vector<core::LaneId> lanes;
@@ -63,7 +63,7 @@ TEST_F(LaneTableTest, counts_the_lease_from_the_question_however_late_the_answer
   table_.due("e1", start);
   table_.acquired(one, core::Epoch(7), start, true);
   table_.due("e1", start + renews);
-  table_.renewed(one, start + renews);  // heard much later
+  table_.renewed(one, start + renews);  // the reply arrives much later
   EXPECT_TRUE(table_.owns(one, start + renews + usable - Duration{1}));
   EXPECT_FALSE(table_.owns(one, start + renews + usable));
 }
@@ -125,7 +125,7 @@ TEST_F(LaneTableTest, a_lane_that_was_lost_is_not_owned_any_more) {
   EXPECT_EQ(table_.next_due(), start + seconds(1) + lease / 10);
 }
 
-// Two questions at once would give it two epochs: the second fences what was decided under the first.
+// Two requests at once would give it two epochs: the second fences what was decided under the first.
 TEST_F(LaneTableTest, a_word_to_ask_again_counts_only_if_the_answer_on_its_way_is_a_refusal) {
   table_.want({one, two});
   table_.due("e1", start);

@@ -1,6 +1,6 @@
-// Lanes: the lanes of the pool, and those among them that this engine owns. LaneTable says until when; this says what
-// is remembered of each. A lane that is lost is no longer found, but its memory is freed only at the next turn: a
-// function further up may still hold a reference to it.
+// Lanes: the lanes of the pool, and those that this engine owns. LaneTable has the times; this class has what is
+// remembered of each. A lost lane is no longer found, but its memory is freed only at the next turn: a calling function
+// may still hold a reference to it.
 #pragma once
 
 #include <map>
@@ -22,11 +22,11 @@ class Lanes {
   OwnedLane* mine(RunId run) const { return mine(core::lane_of(run)); }
   std::vector<OwnedLane*> all_mine() const;  // in their order
 
-  // Taken, or kept by a renewal that came so late that the memory of it is not to be trusted.
+  // Taken, or kept by a renewal that came so late that its memory cannot be trusted.
   OwnedLane& take(core::LaneId lane, core::Epoch epoch);
-  OwnedLane* memory_of(core::LaneId lane) const;  // whether or not it may be acted for now
+  OwnedLane* memory_of(core::LaneId lane) const;  // even if the engine may not act for it now
   void forget(core::LaneId lane);                 // its memory
-  // Nobody holds a reference to what was forgotten any more.
+  // No references to forgotten lanes are left.
   void end_turn() { gone_.clear(); }
 
   LaneTable& table() { return table_; }

@@ -15,7 +15,7 @@ class LanesTest : public ::testing::Test {
  protected:
   static constexpr core::LaneId one = RoomsBench::one;
   static constexpr core::LaneId two = RoomsBench::two;
-  // Something that is remembered of the lane, and that tells when its memory is freed.
+  // Something that is remembered of the lane; it shows when the memory is freed.
   std::weak_ptr<const core::Bundle> remember(OwnedLane& lane) {
     auto bundle = std::make_shared<const core::Bundle>();
     lane.unread[core::make_run(lane.id, 1)].uncertain = bundle;
@@ -86,7 +86,7 @@ TEST_F(LanesTest, a_number_is_never_that_of_another_lane_or_time) {
   EXPECT_EQ(numbers.size(), 6u);
 }
 
-// The wall clock may be set: nobody may act for a lane longer for that.
+// The wall clock may be set: that must not extend the time for which the engine acts for a lane.
 TEST(lanes, expire_by_the_monotonic_clock) {
   class SetClock final : public Clock {
    public:
@@ -133,7 +133,7 @@ TEST_F(LostLaneTest, takes_all_that_was_remembered_with_it_and_leaves_the_others
   EXPECT_TRUE(memory.expired());
 }
 
-// Read again, the job is decided again: a second bundle for the same rev must not meet the first.
+// When the job is read again, it is decided again: a second bundle for the same rev must not meet the first.
 TEST_F(LostLaneTest, takes_what_was_not_sent_out_of_the_group) {
   for (const core::LaneId lane : {one, two}) bench_.submit("step", lane);
   bench_.parts.jobs.decide_ready();

@@ -12,7 +12,7 @@ namespace pawl::runtime {
 
 namespace {
 
-// Whether the bundle, whose outcome is not known, claimed this very run for a local worker: it never began.
+// Whether the bundle, whose outcome is unknown, claimed exactly this attempt for a local worker: it never began.
 bool is_claimed_by(const core::Bundle* bundle, const core::WorkItem& item) {
   return bundle != nullptr && std::any_of(bundle->writes.begin(), bundle->writes.end(), [&](const core::Write& write) {
            const auto* put = std::get_if<core::PutWork>(&write);
@@ -57,13 +57,13 @@ void Loader::read(OwnedLane& lane, RunId run) {
     parts_.reads.ask(lane, store::ReadMailboxPage{run, parts_.options.mailbox_page, parts_.clock.now()}, take);
 }
 
-// What waited for this answer, if that can be used. Otherwise tick() asks again, or the row is damaged.
+// What waited for this reply, if the reply can be used. Otherwise tick() reads again, or the row is damaged.
 template <class Stored>
 std::optional<Unread> Loader::take_unread(OwnedLane& lane, RunId run, const Stored& stored) {
   const auto place = lane.unread.find(run);
   if (place == lane.unread.end()) return std::nullopt;
   const bool fails = !stored && stored.error().code != ErrorCode::corrupt;
-  // Many were asked for at once, and there is no room for all of them: read again when there is.
+  // Many were asked for at once, and there is no room for all of them: read again later.
   const bool too_many = parts_.options.reads_later && !parts_.has_room() && place->second.may_wait();
   if (fails || too_many) {
     place->second.asked = false;
@@ -88,8 +88,8 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   auto waited = take_unread(lane, run, stored);
   if (!waited) return;
   Unread& unread = *waited;
-  if (!*stored) parts_.workshop.abandon(run, unread.deliveries);  // nobody waits for them
-  if (!*stored) return parts_.mailboxes.serve(lane, run);         // if it is one
+  if (!*stored) parts_.workshop.abandon(run, unread.deliveries);  // no longer needed
+  if (!*stored) return parts_.mailboxes.serve(lane, run);         // if it is a mailbox
   const core::JobRow& job = (*stored)->state.job;
   const Instant now = parts_.clock.now();
   const bool timer_is_due = std::any_of((*stored)->timers.begin(), (*stored)->timers.end(),
@@ -99,7 +99,7 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   if (nothing_to_do) {
     for (const core::InboxMessage& timer : (*stored)->timers)
       parts_.alarms.arm(lane, store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
-    // It was its end whose reply was lost: whoever waits for it hears of it now.
+    // The bundle with the lost reply was the job's end: callers that wait for it are notified now.
     if (unread.uncertain != nullptr && core::is_closed(job.status) && job.completions > 0) parts_.events.closed(job);
     if (unread.look) load(lane, run, {});
     return;
@@ -125,11 +125,11 @@ void Loader::enter(OwnedLane& lane, store::StoredJob stored, std::shared_ptr<con
   for (core::InboxMessage& message : stored.inbox)
     parts_.jobs.queue(job, {std::move(message.message), core::Origin::loaded, message.redeliveries});
   const Instant now = parts_.clock.now();
-  std::vector<store::Due> hooks;  // a signal may go first: that has to be looked up
+  std::vector<store::Due> hooks;  // a signal may go first: it must be looked up
   for (core::InboxMessage& timer : stored.timers) {
     const store::Due due{timer.due, run, store::Due::Kind::message, timer.message.guid};
     if (timer.due > now && !seeded(SeededBug::timer_early))
-      parts_.alarms.arm(lane, due);  // perhaps put by others
+      parts_.alarms.arm(lane, due);  // perhaps set by another process
     else if (job.state.job.status == core::JobStatus::running &&
              parts_.mailboxes.may_have_signal(job.state, timer.message))
       hooks.push_back(due);
@@ -153,7 +153,7 @@ void Loader::load_if_cold(OwnedLane& lane, RunId run) {
 
 // Looks at every work item of a job that was just read.
 void Loader::adopt_work(OwnedLane& lane, HotJob& job, const core::Bundle* uncertain) {
-  // A stopped job's work is not handed out: nobody would take the answer.
+  // A stopped job's work is not handed out: the job could not take the reply.
   if (job.state.job.status != core::JobStatus::running) return;
   std::vector<core::WorkItem> items;
   for (const auto& [seq, item] : job.state.work()) items.push_back(item);
@@ -167,7 +167,7 @@ void Loader::adopt_work(OwnedLane& lane, HotJob& job, const core::Bundle* uncert
   }
 }
 
-// What has a row is read again with the job; an answer that never had one lives only here.
+// Stored deliveries are read again with the job; a reply that was never stored exists only here.
 void Loader::reload(core::Bundle uncertain) {
   const RunId run = uncertain.entity;
   std::vector<core::Delivery> unstored;
@@ -229,7 +229,7 @@ void Loader::merged(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   parts_.jobs.rest(*job);
 }
 
-// Only those whose graph came: there may be many that wait for another one.
+// Only the jobs whose graph was deployed: many may wait for another one.
 void Loader::graphs_changed() {
   std::vector<std::pair<core::GraphRef, bool>> asked;
   const auto is_here = [&](const core::GraphRef& ref) {
@@ -241,7 +241,7 @@ void Loader::graphs_changed() {
   std::vector<RunId> free;
   for (const auto& [run, ref] : blocked_)
     if (is_here(ref)) free.push_back(run);
-  std::sort(free.begin(), free.end());  // the same order on every machine: the simulator repeats runs
+  std::sort(free.begin(), free.end());  // the same order on every machine: the simulator repeats its runs
   for (const RunId run : free) blocked_.erase(run);
   std::erase_if(not_deployed_, is_here);
   look_soon(free);
@@ -283,12 +283,12 @@ void Loader::damaged(RunId run, const std::string& what) {
   HotJob* job = parts_.jobs.find(run);
   if (job == nullptr) return park_damaged(run, what);
   job->damaged = what;
-  if (job->in_flight) return;  // Jobs::rest() sees to it
+  if (job->in_flight) return;  // Jobs::rest() does it
   parts_.jobs.forget(run);
   park_damaged(run, what);
 }
 
-// Its row is enough to stop it. If even that cannot be read, there is no job to stop.
+// Its row is enough to stop it. If even the row cannot be read, there is no job to stop.
 void Loader::park_damaged(RunId run, const std::string& what) {
   OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return;
@@ -298,11 +298,10 @@ void Loader::park_damaged(RunId run, const std::string& what) {
   parts_.reads.ask(
       *lane, store::ListJobs{std::move(query)},
       [this, run, what](OwnedLane& its_lane, const store::AnswerTo<store::ListJobs>& rows) {
-        if (!rows && rows.error().code != ErrorCode::corrupt)
-          its_lane.unparked.emplace(run, what);  // tick() tries again
+        if (!rows && rows.error().code != ErrorCode::corrupt) its_lane.unparked.emplace(run, what);  // tick() retries
         if (!rows || rows->empty() || rows->front().run != run || rows->front().status != core::JobStatus::running)
           return;
-        if (parts_.jobs.find(run) != nullptr) return;  // read after all, or stopped by another look
+        if (parts_.jobs.find(run) != nullptr) return;  // read after all, or stopped meanwhile
         core::JobState state;
         state.job = rows->front();
         HotJob& job = parts_.jobs.add(std::move(state), nullptr);

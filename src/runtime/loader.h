@@ -1,6 +1,6 @@
-// Loader: what is read from the store: cold jobs, jobs whose outcome is not known, mailboxes, what others wrote, a lane
-// that was taken over. What cannot be read now is tried again by tick(); what no store can have written stops its own
-// job and nothing else.
+// Loader: reads from the store: jobs that are not in memory, jobs with an unknown outcome, mailboxes, what other
+// processes wrote, a lane that was taken over. tick() retries what cannot be read now. Data that no store can have
+// written stops only its own job.
 #pragma once
 
 #include <deque>
@@ -25,36 +25,36 @@ class Loader {
  public:
   explicit Loader(Parts& parts) : parts_(parts) {}
 
-  // Brings a job into memory, with deliveries that have no row. `uncertain`: a bundle of it whose outcome is not known.
+  // Loads a job, with deliveries that are not stored. `uncertain`: a bundle of it whose outcome is unknown.
   void load(OwnedLane& lane, RunId run, std::vector<core::Delivery> unstored,
             std::shared_ptr<const core::Bundle> uncertain = nullptr);
   // The same for a page of a mailbox, which is decided at once.
   void load_mailbox(OwnedLane& lane, RunId run);
   void load_if_cold(OwnedLane& lane, RunId run);
-  // The bundle's outcome is not known: only the store knows where the job stands.
+  // The bundle's outcome is unknown: only the store knows the job's state.
   void reload(core::Bundle uncertain);
-  // Something may wait in this job's inbox.
+  // A message may wait in this job's inbox.
   void look(OwnedLane& lane, RunId run);
   void look_soon(const std::vector<RunId>& runs) { looks_.insert(looks_.end(), runs.begin(), runs.end()); }
-  // Adds what others delivered, what has become due, and what was done to its work items, to a job in memory. Until
-  // that is read the job is held, then it rests.
+  // Adds to a job in memory what others delivered, what has become due, and how its work items changed. The job is held
+  // until that is read.
   void merge_inbox(OwnedLane& lane, HotJob& job);
-  // Looks through a lane's inboxes, and through its work items if asked to.
+  // Scans a lane's inboxes, and its work items if asked to.
   void scan(OwnedLane& lane, bool work);
   void scan_all(bool work);
   void graphs_changed();  // jobs may have waited for one
   // A page of the jobs with a label, for a signal to all of them. The job is held until it is read, then it is ready.
   void read_labelled(OwnedLane& lane, HotJob& job, const core::Delivery& signal);
 
-  // Said once: it is met at every look.
+  // Reported once, although every scan meets it.
   void damaged(RunId run, const std::string& what);
   void park_damaged(RunId run, const std::string& what);
 
-  void tick();         // tries again what could not be read
-  void look_around();  // a little at each turn: whoever waits for this engine must not wait for all that is open
+  void tick();         // retries what could not be read
+  void look_around();  // a few rows at each turn, so that other jobs need not wait for the whole scan
   // Pages of a lane: after one that could not be read, none is asked for before the next tick().
   bool may_read_page() const { return !failed_; }
-  void cannot_read(const Error& error);  // a page; tried again, and said if it goes on
+  void cannot_read(const Error& error);  // a page; retried, and reported if it keeps failing
   void page_read();
   bool waits_for_more() const;  // there is more to look through
   bool must_try_again() const;  // a read failed
@@ -77,12 +77,12 @@ class Loader {
   void end_scan(OwnedLane& lane);
 
   Parts& parts_;
-  std::deque<RunId> looks_;                            // something may be new there
+  std::deque<RunId> looks_;                            // they may have new messages
   std::unordered_map<RunId, core::GraphRef> blocked_;  // their graph is not deployed here
-  std::vector<core::GraphRef> not_deployed_;           // of these; each was said once
-  std::unordered_set<RunId> damaged_;                  // what was said about them is not said again
+  std::vector<core::GraphRef> not_deployed_;           // each was reported once
+  std::unordered_set<RunId> damaged_;                  // already reported
   std::deque<core::LaneId> scanning_;                  // lanes with scans, in their order
-  std::size_t rows_left_ = 0;                          // to be looked at in this turn
+  std::size_t rows_left_ = 0;                          // to be scanned in this turn
   bool failed_ = false;                                // the last page could not be read
   std::optional<Duration> failing_since_;
   bool failing_said_ = false;

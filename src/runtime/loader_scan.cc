@@ -1,4 +1,4 @@
-// Loader: looks through what is stored, and what could not be read.
+// Loader: scans what is stored, and handles what could not be read.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace pawl::runtime {
 void Loader::scan(OwnedLane& lane, bool work) {
   for (Scan& waiting : lane.scans)
     if (waiting.inboxes && waiting.after_run == RunId(0) && !waiting.asked) {
-      waiting.work = waiting.work || work;  // it has not begun: it will see it all
+      waiting.work = waiting.work || work;  // that scan has not begun: it will see everything
       return;
     }
   lane.scans.push_back(Scan{true, work, RunId(0), {}});
@@ -31,7 +31,7 @@ void Loader::look_around() {
     looks_.pop_front();
     if (OwnedLane* lane = parts_.lanes.mine(run)) look(*lane, run);
   }
-  // Of a store far away, the pages of all lanes are asked for at once.
+  // If the store is remote, the pages of all lanes are asked for at once.
   for (std::size_t asked = 0;
        asked < scanning_.size() && rows_left_ > 0 && may_read_page() && parts_.may_find_more();) {
     OwnedLane* lane = parts_.lanes.mine(scanning_.front());
@@ -51,7 +51,7 @@ void Loader::scan_some(OwnedLane& lane, std::size_t rows_max) {
   Scan& scan = lane.scans.front();
   scan.asked = true;
   const auto take = [this](OwnedLane& its_lane, const auto& page) {
-    its_lane.scans.front().asked = false;  // a scan that waits is never taken away but with its lane
+    its_lane.scans.front().asked = false;  // a waiting scan is removed only with its lane
     if (!page) return cannot_read(page.error());
     page_read();
     scanned(its_lane, *page);
@@ -65,7 +65,7 @@ void Loader::scan_some(OwnedLane& lane, std::size_t rows_max) {
 void Loader::scanned(OwnedLane& lane, const std::vector<store::Waiting>& page) {
   Scan& scan = lane.scans.front();
   for (const store::Waiting& waiting : page) {
-    if (!parts_.has_room()) return;  // the rest when what was found is on its way
+    if (!parts_.has_room()) return;  // the rest follows when there is room
     scan.after_run = waiting.run;
     if (rows_left_ > 0) --rows_left_;
     if (waiting.kind == store::EntityKind::job)
@@ -95,13 +95,13 @@ void Loader::end_scan(OwnedLane& lane) {
   if (place != scanning_.end()) scanning_.erase(place);
 }
 
-// A hot job has a view of its own, newer than a page may be. What is claimed there under this epoch is with a
-// worker, or its answer is on the way; the rest had no worker when it was put, or no room in the queue.
+// A job in memory has its own view, which may be newer than a page. What is claimed there under this epoch is with a
+// worker, or its reply is on the way. The rest had no worker when it was put, or no room in the queue.
 void Loader::adopt_scanned(OwnedLane& lane, const store::WorkPlace& place) {
   HotJob* job = parts_.jobs.find(place.run);
   if (job == nullptr) {
-    // Nobody here works for the topic: what its clock wants is in the list of times, so the job stays where it is.
-    // Loading it adopts its work, unless it is parked or its graph is not here: its answer could not be taken.
+    // No worker here serves the topic: its times are in the list of what is due, so the job is not loaded. Loading a
+    // job adopts its work, unless it is parked or its graph is not deployed here: then its reply could not be taken.
     if (parts_.workshop.cares_for(place.topic))
       load_if_cold(lane, place.run);
     else
@@ -113,7 +113,7 @@ void Loader::adopt_scanned(OwnedLane& lane, const store::WorkPlace& place) {
     parts_.workshop.adopt(lane, *own);
 }
 
-// A read that fails once is tried again, and nobody needs to know; one that goes on failing is said, once.
+// A read that fails once is retried silently; one that keeps failing is reported once.
 void Loader::cannot_read(const Error& error) {
   failed_ = true;
   const Duration now = parts_.clock.monotonic();

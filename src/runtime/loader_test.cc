@@ -1,4 +1,4 @@
-// The loader by itself: what is read once, what is read again, and what cannot be.
+// The loader alone: what is read once, what is read again, and what cannot be read.
 #include "runtime/loader.h"
 #include "execute/test_graph.h"
 
@@ -14,9 +14,9 @@ struct LoaderTest : testing::Test {
     rooms.deploy(GraphBuilder("one").trigger("t").worker("act", "work").after("t"));
     lane = &rooms.own(RoomsBench::one);
   }
-  // A job in the store that this engine knows nothing of.
+  // A job in the store that this engine does not know.
   RunId stored_job() { return rooms.commit(rooms.start_of("one")).run(); }
-  // The reads that wait to be asked, answered by nobody yet.
+  // The reads that were asked for and not answered yet.
   std::size_t asked() {
     auto batch = rooms.parts.reads.take();
     if (!batch) return 0;
@@ -46,7 +46,7 @@ TEST_F(LoaderTest, what_came_while_it_was_read_is_read_again) {
   store::Deliver late;
   late.envelope = {run, core::Message{core::Guid{7, 7}, core::Interrupt{410, "late"}}};
   rooms.commit(late);
-  rooms.parts.loader.look(*lane, run);  // somebody rings
+  rooms.parts.loader.look(*lane, run);  // a notification arrives
   rooms.parts.reads.answered(std::move(*batch), std::move(answers));
   HotJob* job = rooms.parts.jobs.find(run);
   ASSERT_NE(job, nullptr);

@@ -1,4 +1,4 @@
-// LocalRuntime: what callers call. runtime_threads.cc has the threads behind it.
+// LocalRuntime: the methods for callers. runtime_threads.cc has the threads behind them.
 #include "runtime/local_runtime.h"
 
 #include <pthread.h>
@@ -25,11 +25,11 @@ namespace pawl::runtime {
 namespace {
 
 constexpr Duration wait_max = std::chrono::hours(24 * 365);
-// An owner hears of an end; a look now and then finds what nobody told, such as a duplex job that another process
-// ended.
+// An owner is notified of an end; a read from time to time finds what was not reported, such as a duplex job that
+// another process ended.
 constexpr Duration wait_look_owner = std::chrono::seconds(10);
-// Another process's engine tells nobody here. So the row is looked at: soon at first, then after an eighth of the time
-// waited so far.
+// Another process's engine does not notify this one. So the row is read: soon at first, then after an eighth of the
+// time waited so far.
 constexpr Duration wait_look_guest_min = std::chrono::milliseconds(1);
 constexpr Duration wait_look_guest_max = std::chrono::milliseconds(50);
 constexpr int wait_look_guest_share = 8;
@@ -71,7 +71,7 @@ EngineOptions engine_options(const RuntimeOptions& options, const OpenedStore& s
   result.reads_later = store.store->connections() > 0;
   result.looks_with_renewals = !store.rings_with_commits;
   result.fusion = options.fusion ? core::Fusion::on : core::Fusion::off;
-  // The gate keeps what waits at the half: whoever was let in there is not refused here.
+  // The gate keeps waiting bytes at half of this limit: a request that the gate admitted is not refused here.
   result.bytes_max.waiting = 2 * options.memory.waiting;
   result.bytes_max.hot_jobs = options.memory.hot_jobs;
   result.bytes_max.worker_queue = options.memory.worker_queue;
@@ -108,7 +108,7 @@ LocalRuntime::~LocalRuntime() {
   store_.store->stop_listening(*this);
 }
 
-// Changes that the engine has not looked at yet are one command, however many they are.
+// Changes that the engine has not processed yet are one command, however many they are.
 void LocalRuntime::rung(const store::Change& change) {
   const std::lock_guard lock(rung_mutex_);
   const bool waits = !rung_.empty();
@@ -116,7 +116,7 @@ void LocalRuntime::rung(const store::Change& change) {
   if (!waits && !rung_.empty()) commands_.push(Signal::look);
 }
 
-// Jobs may have waited for what was deployed.
+// Jobs may wait for the graph that was deployed.
 void LocalRuntime::look_at_graphs() {
   store::Change change;
   change.graphs = true;
@@ -170,7 +170,7 @@ Status LocalRuntime::launch() {
   return {};
 }
 
-// All of them or none: what was made before one could not be made goes again.
+// All of them or none: if one cannot be created, the others are ended again.
 Status LocalRuntime::start_threads() {
   const bool far = store_.store->connections() > 0;
   auto pool = WorkerPool::start({options_.worker_threads, store_.store->id(), options_.worker_grace,
@@ -216,8 +216,8 @@ void LocalRuntime::stop(Duration at_most) {
     commands_.push(Signal::stop);
     engine_thread_.join();
     clock_watch_.reset();
-    gate_.close();  // who waits there would wait for ever
-    // Those that were left behind had their time; the others have nothing left to do, but for a probe.
+    gate_.close();  // threads that wait there would wait for ever
+    // Workers that were left running had their time; the others have nothing left to do, except a probe.
     pool_->close(stop_leave_at_ ? options_.worker_grace : Duration{0});
     pool_.reset();
     life_ = Life::stopped;
@@ -253,7 +253,7 @@ void LocalRuntime::start_async(JobRequest request, std::function<void(const std:
       ByteGate::Wait::no);
 }
 
-// Many are on their way at once, and share commits. Each waits for room as start() does.
+// Many requests are on their way at once, and share commits. Each waits for room as start() does.
 std::vector<Result<Submission>> LocalRuntime::start_many(std::vector<Result<JobRequest>>& requests) {
   const Error unset{ErrorCode::invalid, "an observer cannot wait for jobs to be started: use start_async"};
   std::vector<Result<Submission>> results(requests.size(), unset);
@@ -375,7 +375,7 @@ std::size_t LocalRuntime::bytes_of_command(const Command& command) {
 
 Status LocalRuntime::give_command(Command command, ByteGate::Wait wait) {
   const std::size_t bytes = bytes_of_command(command);
-  // What somebody asks of a job, such as that it end, must get in when nothing else does.
+  // A request to a job, such as an interrupt, must get in even when nothing else does.
   const bool request =
       std::holds_alternative<RequestCommand>(command) || std::holds_alternative<DuplexCommand>(command);
   const bool light = request && bytes <= limits::light_request_bytes;
@@ -399,11 +399,11 @@ void LocalRuntime::Door::tell(WorkerWord word) {
   Command command(std::move(word));
   gate.add(bytes_of_command(command));
   commands.push(std::move(command));
-  // The engine's thread tells of runs that were cancelled before they began. It never waits for itself.
+  // The engine's thread reports attempts that were cancelled before they began. It never waits for itself.
   if (std::this_thread::get_id() != engine_id.load()) gate.wait_for_room();
 }
 
-// Closed with its completion tasks done, or stopped until a person sees to it, and none did.
+// Closed with its completion tasks done, or stopped until a person acts, and none did.
 Result<bool> LocalRuntime::has_ended(const core::JobRow& job) {
   if (job.status != core::JobStatus::parked) return core::is_closed(job.status) && job.completions > 0;
   const auto stored = store_.store->read_job(job.run);  // a redrive may be on its way
@@ -416,7 +416,7 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
   const Duration begin = clock_.monotonic();
   const Duration until = begin + std::min(at_most, wait_max);
   for (;;) {
-    const bool heard = owns();  // asked before the look: an end after the look is told
+    const bool heard = owns();  // before the read: an end after the read is reported
     const auto job = store_.store->read_job_row(run);
     if (!job) return job.error();
     if (!*job) return no_job(run);

@@ -1,7 +1,7 @@
 // LocalRuntime: the backend of pawl::Runtime, with threads (local_runtime.cc has the calls, runtime_threads.cc the
-// threads). One thread owns the engine and everything it touches; a second one commits large groups, so that the next
-// group is decided while the last one is being synced; for a store far away there is one for each of its connections.
-// The worker pool runs activities. Whoever else wants something pushes a command.
+// threads). One thread owns the engine and everything it uses; a second one commits large groups, so that the next
+// group is decided while the last one is being synced; for a remote store there is one for each of its connections. The
+// worker pool runs activities. All other threads push commands.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ namespace pawl::runtime {
 
 class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, private store::Listener {
  public:
-  // `clock` must outlive it, and is the store's as well.
+  // `clock` must outlive it; the store uses it too.
   LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool,
                const SteadyClock& clock = process_clock());
   ~LocalRuntime() override;
@@ -96,7 +96,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   }
   bool owns() const override { return owns_.load(); }
   RuntimeStats stats() const override { return store_.stats(); }
-  void clock_was_set() { commands_.push(Signal::clock); }  // look at what is due now
+  void clock_was_set() { commands_.push(Signal::clock); }  // check what is due now
 
  private:
   struct SubmitCommand {
@@ -125,7 +125,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
                                StoreThreads::Answered, StoreThreads::CarriedOut, ServeCommand, ProbeCommand, Signal>;
 
   // The way into the engine's thread. Shared with the workers' threads: one that never returns outlives this runtime,
-  // and what it says then goes nowhere.
+  // and its messages are dropped then.
   struct Door {
     explicit Door(std::size_t bytes_max) : gate(bytes_max) {}
     void tell(WorkerWord word);
@@ -164,29 +164,29 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   void say_if_set_back();
   void look_at_graphs();
   void give_back(const core::WorkItem& item, core::Began began);
-  void tell_workers();            // what the engine wants of them
-  void look_after_workers();      // who does not return; while stopping, who is told so and who is left behind
-  void refuse(Command& command);  // it came after the engine's last look
-  // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before launch().
+  void tell_workers();  // passes on what the engine wants of them
+  // finds those that do not return; while stopping, tells them to stop and leaves them running
+  void look_after_workers();
+  void refuse(Command& command);  // it came after the engine's last turn
+  // Commits a caller's operation: on the engine's thread while there is one, on the caller's before launch().
   Result<store::Outcome> commit_request(store::Operation operation);
   Result<store::DuplexOutcome> commit_duplex_request(store::DuplexOperation operation);
-  // `direct` commits before launch(), `make` wraps what is to be done into a command.
+  // `direct` commits before launch(), `make` wraps the operation into a command.
   template <class Answer>
   Result<Answer> ask_engine(const std::function<Result<Answer>()>& direct,
                             const std::function<Command(std::function<void(Result<Answer>)>)>& make);
-  // Finds the graph, fills in the id, and checks what can be checked here.
-  // Checks and completes the request.
+  // Checks and completes the request: finds the graph and fills in the id.
   Result<core::GraphRef> prepare(JobRequest& request);
   void submit_job(JobRequest& request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait);
   void submit_prepared(JobRequest& request, const core::GraphRef& version, std::function<void(Result<Submission>)> done,
                        ByteGate::Wait wait);
-  // What a command counts for at the gate; 0: it does not pass there.
+  // What a command counts for at the gate; 0: it does not pass the gate.
   static std::size_t bytes_of_command(const Command& command);
   Status give_command(Command command, ByteGate::Wait wait);
   void tell(WorkerWord word);  // called by worker threads
   bool commit_something();     // false: nothing to commit now
-  bool commit_duplex();        // likewise
-  bool send_to_store();        // likewise, if it is far away
+  bool commit_duplex();        // false: nothing to commit now
+  bool send_to_store();        // the same for a remote store
   void commit_here(Group group);
   bool begin_transaction();
   bool may_end() const;
@@ -204,9 +204,9 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   ByteGate& gate_ = door_->gate;
   std::atomic<std::thread::id>& engine_id_ = door_->engine_id;
   std::mutex rung_mutex_;
-  store::Change rung_;      // guarded by rung_mutex_; not empty: a command says so
-  OpenedStore store_;       // after commands_: its doorbell pushes to them
-  StoreClock store_clock_;  // what time it is for the engine
+  store::Change rung_;      // guarded by rung_mutex_; not empty: a command is queued for it
+  OpenedStore store_;       // after commands_: its notifications are pushed there
+  StoreClock store_clock_;  // the time for the engine
   GraphCatalog graphs_;
   ServedTopics topics_;
   Apps apps_;
@@ -218,7 +218,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   CommandQueue<std::optional<Group>> groups_;  // to the committer; none: end
   std::atomic<bool> owns_{false};
   std::mutex life_mutex_;
-  std::mutex direct_mutex_;  // held by whoever commits before launch(), and by launch()
+  std::mutex direct_mutex_;  // held by commits before launch(), and by launch()
   enum class Life : std::uint8_t { made, running, stopped };
   std::atomic<Life> life_{Life::made};  // written under life_mutex_
 
@@ -238,23 +238,23 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   ProblemFilter problems_;
   std::vector<WorkRun> withdrawn_;
   std::optional<Duration> look_at_workers_;
-  std::optional<Duration> look_for_silent_;  // workers; none: nothing is with them
-  std::size_t silent_ = 0;                   // of which another thread has the place
+  std::optional<Duration> look_for_silent_;  // when to check for silent workers; none: no worker has work
+  std::size_t silent_ = 0;                   // silent workers whose thread was replaced
   std::atomic<Duration::rep> stop_at_most_{0};
   Ticket next_ticket_ = 1;
-  std::size_t committing_ = 0;  // groups that are with another thread
-  std::size_t reading_ = 0;     // batches of reads, likewise
+  std::size_t committing_ = 0;  // groups that another thread is committing
+  std::size_t reading_ = 0;     // batches that another thread is reading
   bool stopping_ = false;
   Duration stop_by_{0};                    // even if the store takes no writes by then
-  Duration set_back_{0};                   // of the wall clock, as far as it was said
-  std::optional<Duration> stop_tell_at_;   // then workers are told to stop; none: they were, or there is no stop
-  std::optional<Duration> stop_leave_at_;  // then those that run on are left behind
+  Duration set_back_{0};                   // of the wall clock, as far as it was reported
+  std::optional<Duration> stop_tell_at_;   // when workers are told to stop; none: they were, or there is no stop
+  std::optional<Duration> stop_leave_at_;  // when workers that have not returned are left running
 
   std::unique_ptr<ClockWatch> clock_watch_;
   std::unique_ptr<WorkerPool> pool_;
   std::thread committer_;
-  std::unique_ptr<StoreThreads> store_threads_;  // instead, if the store is far away
-  std::unique_ptr<StoreThreads> read_threads_;   // with them: a read keeps no commit waiting, nor one a read
+  std::unique_ptr<StoreThreads> store_threads_;  // instead, if the store is remote
+  std::unique_ptr<StoreThreads> read_threads_;   // beside them: reads and commits do not wait for each other
   std::thread engine_thread_;
 };
 

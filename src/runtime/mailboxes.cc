@@ -28,7 +28,7 @@ void Mailboxes::decide(OwnedLane& lane, store::MailboxPage page) {
   for (core::InboxMessage& message : page.inbox) deliveries.push_back({std::move(message.message)});
   core::Decision decision = core::decide(page.state, deliveries, parts_.decide_options(lane), page.cut);
   if (!decision.bundle) return;
-  if (page.more || decision.done.size() < deliveries.size()) serve(lane, run);  // once this is committed
+  if (page.more || decision.done.size() < deliveries.size()) serve(lane, run);  // after this is committed
   lane.mailboxes_out.insert(run);
   parts_.bundles.launch(std::move(*decision.bundle));
 }
@@ -55,7 +55,7 @@ void Mailboxes::absorb(const core::Bundle& bundle) {
   parts_.post.sent(bundle, store::OutcomeKind::committed);
 }
 
-// What was not served is still there.
+// What was not served is still stored.
 void Mailboxes::read_again(core::Bundle bundle) {
   serve(*parts_.lanes.memory_of(core::lane_of(bundle.entity)), bundle.entity);
 }
@@ -66,7 +66,7 @@ void Mailboxes::refused(const core::Bundle& bundle, const std::string& reason) {
 
 namespace {
 
-// The state of the hook that the timer belongs to, if that waits for a signal too.
+// The state of the timer's hook, if the hook also waits for a signal.
 std::optional<core::HookState> hook_of(const core::JobState& state, const core::Message& timer) {
   const auto* time = std::get_if<core::TimeUp>(&timer.body);
   const core::Activity* hook = time == nullptr ? nullptr : state.find(time->activity);

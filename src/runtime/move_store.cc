@@ -1,4 +1,4 @@
-// pawl::move_store: finds the two stores, and lets them be moved (store/transfer/move.h).
+// pawl::move_store: opens the two stores, and moves one into the other (store/transfer/move.h).
 #include "pawl/move.h"
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 
 using runtime::StoreKind;
 
-// A move that is run again from another folder is the same one.
+// A move that is repeated from another folder is the same one.
 std::string name_of_store(const std::string& store, StoreKind kind) {
   if (kind != StoreKind::sqlite) return shown_store(store);
   std::error_code ignored;

@@ -1,5 +1,5 @@
-// Observers of one kind: added and removed at any time, told one after the other. tell() is called by one thread at a
-// time; it costs nothing while there are none. What an observer throws harms nobody: it is passed to `complain`.
+// Observers of one kind: added and removed at any time, called one after the other. tell() is called by one thread at a
+// time; it costs nothing while there are none. An observer's exception is passed to `complain` and has no other effect.
 #pragma once
 
 #include <algorithm>
@@ -55,14 +55,14 @@ class Observers {
       count.store(entries.size(), std::memory_order_release);
     }
     void remove(Entry& entry) {
-      const std::lock_guard lock(mutex);  // waits until nobody is being told
+      const std::lock_guard lock(mutex);  // waits until no observer is being called
       entry.removed = true;
       std::erase_if(entries, [&](const auto& one) { return one.get() == &entry; });
       count.store(entries.size(), std::memory_order_release);
     }
     void tell(const News& news, const Complain& complain) {
       const std::lock_guard lock(mutex);
-      const auto now = entries;  // those that are there now; each may remove another
+      const auto now = entries;  // the current ones; each may remove another
       for (const auto& entry : now)
         if (!entry->removed) tell_one(*entry, news, complain);
     }

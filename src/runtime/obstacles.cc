@@ -11,7 +11,7 @@ namespace pawl::runtime {
 
 namespace {
 
-// Work that anybody could take, if there were somebody.
+// Work that any worker could take, if there were one.
 bool waits_for_a_worker(const core::WorkItem& item, Instant now) {
   return item.token == core::WorkToken(0) && !item.held && item.visible_at <= now;
 }
@@ -35,7 +35,7 @@ std::vector<std::string> obstacles_of(const core::JobRow& job, const Graph* grap
 std::vector<std::string> obstacles_of(const store::StoredJob& stored, const Surroundings& here) {
   std::vector<std::string> obstacles;
   if (stored.state.job.status != core::JobStatus::running) return obstacles;
-  // A process that only looks has no graphs of its own. It says so if something waits that could not be served.
+  // A process that only reads has no graphs. It reports this if something waits that could not be served.
   if (here.runs || !stored.inbox.empty()) obstacles = obstacles_of(stored.state.job, here.graph, stored.inbox.size());
   std::vector<std::string> paused;
   bool asked = false;

@@ -1,4 +1,4 @@
-// What keeps a job from going on by itself, in words for people (JobDetail::obstacles).
+// What keeps a job from continuing by itself, as text for people (JobDetail::obstacles).
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@ namespace pawl::runtime {
 
 using core::Graph;
 
-// What the asked process knows.
+// What this process knows.
 struct Surroundings {
   const Graph* graph = nullptr;  // the job's; null: not known here
-  bool runs = false;             // it runs jobs, and does not only look
+  bool runs = false;             // it runs jobs, and does not only read
   Instant now;
   std::function<bool(const Topic&)> serves;
-  std::function<Result<std::vector<std::string>>()> paused_topics;  // asked only if work waits
+  std::function<Result<std::vector<std::string>>()> paused_topics;  // called only if work waits
 };
 
-// Of a job under collation duplex, only whether its graph is known.
+// For a job under collation duplex, only whether its graph is known.
 std::vector<std::string> obstacles_of(const core::JobRow& job, const Graph* graph, std::size_t messages);
 std::vector<std::string> obstacles_of(const store::StoredJob& stored, const Surroundings& here);
 

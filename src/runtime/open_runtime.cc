@@ -14,7 +14,7 @@ namespace pawl {
 
 namespace {
 
-constexpr Duration lease_min = std::chrono::milliseconds(100);  // a shorter one is lost to any hiccup
+constexpr Duration lease_min = std::chrono::milliseconds(100);  // a shorter one would be lost at any short delay
 
 Result<Runtime> open_with(RuntimeOptions options) {
   const auto named = check_name("pool", options.pool);
@@ -58,7 +58,7 @@ Result<Runtime> open_with(RuntimeOptions options) {
 Result<Runtime> open(RuntimeOptions options) {
   try {
     return open_with(std::move(options));
-  } catch (const std::system_error& error) {  // a thread of the store
+  } catch (const std::system_error& error) {  // a thread of the store could not be created
     return Error{
         ErrorCode::retry_later,
         format("a thread cannot be made: {}; raise the system's limit on threads and memory", error.code().message())};

@@ -21,14 +21,15 @@ Result<StoreKind> kind_of_store(const std::string& store);
 
 struct OpenedStore {
   std::unique_ptr<store::Store> store;
-  store::DuplexStore* duplex = nullptr;  // its half for collation duplex; null: it has none
-  // Transactions for workers' own SQL; a worker that never returns may outlive the store. Null: it has none, and why.
+  store::DuplexStore* duplex = nullptr;  // its part for collation duplex; null: it has none
+  // Transactions for workers' own SQL; a worker that never returns may outlive the store. Null: it has none, for this
+  // reason.
   std::shared_ptr<store::TransactionStore> transactions;
   std::string no_transactions = "this store has no transactions for a worker's own SQL";
   Duration lease{0};                // for the engine's lanes
-  std::uint32_t lanes = 1;          // of a new pool, unless the caller says how many
-  bool rings_with_commits = false;  // what is committed is rung by the same transaction
-  // What a person should see to.
+  std::uint32_t lanes = 1;          // of a new pool, unless the caller sets the number
+  bool rings_with_commits = false;  // the commit's own transaction sends the notification
+  // Problems that a person should handle.
   std::function<void(std::function<void(const std::string&)>)> on_problem = [](const auto&) {};
   std::function<RuntimeStats()> stats;
 };

@@ -20,7 +20,7 @@ bool is_asked_for(const store::Operation& operation, Ticket ticket) {
 
 bool is_bundle(const store::Operation& operation) { return std::holds_alternative<core::Bundle>(operation); }
 
-// A bundle that concerns its own job alone.
+// A bundle that concerns only its own job.
 bool is_step(const store::Operation& operation) {
   const auto* bundle = std::get_if<core::Bundle>(&operation);
   if (bundle == nullptr || !std::holds_alternative<core::JobHead>(bundle->head)) return false;
@@ -32,15 +32,15 @@ bool is_removal(const store::Operation& operation) {
   return std::holds_alternative<store::RemoveJob>(operation) || std::holds_alternative<store::DropKeys>(operation);
 }
 
-// The streams of Groups::steps_apart; all else has Domain{}.
+// The streams of Groups::steps_apart; everything else has Domain{}.
 constexpr store::Domain steps{store::Domain::Kind::all_lanes};
 constexpr store::Domain removals{store::Domain::Kind::lane};
-// A job that goes may have many rows: with few of them a transaction is short, and nobody waits for it.
+// A removed job may have many rows: with few removals a transaction is short, and no caller waits for it.
 constexpr std::size_t removals_per_group_max = 64;
-// While another one is on its way: a smaller one would only cost a round trip and a sync of its own.
+// While another one is on its way: a smaller one would cost an additional round trip and sync.
 constexpr std::size_t far_group_operations_min = 16;
 
-// The lane without which the operation means nothing: its owner's own work.
+// The lane that must be owned for the operation to make sense: it is its owner's own work.
 std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {
   using Lane = std::optional<core::LaneId>;
   return std::visit(
@@ -134,7 +134,7 @@ bool Outgoing::is_ready(const Stream& stream) const {
   return stream.retry ? clock_.monotonic() >= stream.retry_at : !stream.pending.operations.empty();
 }
 
-// Lanes have their turn one after the other: a busy one does not keep the rest waiting.
+// Lanes take turns: a busy one does not block the rest.
 std::optional<Group> Outgoing::take() {
   if (auto alone = take_with_transaction()) return alone;
   auto place = streams_.upper_bound(last_taken_);
@@ -203,10 +203,10 @@ std::optional<std::vector<store::Outcome>> Outgoing::finished(Group& group,
   return std::move(*result);
 }
 
-// Nothing was applied and the cause may pass. Callers hear it at once, also those whose request would only wait behind
-// what cannot be written; bundles are committed later.
+// Nothing was applied and the cause may pass. Callers get the error at once, also those whose request would only wait
+// behind what cannot be written; bundles are committed later.
 void Outgoing::keep(Stream& stream, Group group, const Error& error) {
-  // A server that cannot be reached may come back without its data: that is another problem than the first one.
+  // A server that cannot be reached may come back without its data: that is a different problem from the first one.
   if (stream.backoff.count() == 0 || error.detail != stream.why) events_.problem(to_string(error));
   Group kept = refuse_callers(std::move(group), error);
   if (kept.operations.empty()) return;

@@ -32,7 +32,7 @@ TEST_F(OutgoingTest, callers_hear_of_a_store_that_takes_no_writes_and_bundles_wa
   outgoing_.push(bundle_of(first_));
   auto group = outgoing_.take();
   ASSERT_TRUE(group);
-  outgoing_.push(submit_of("b"), 2);  // behind it
+  outgoing_.push(submit_of("b"), 2);  // after it
   EXPECT_FALSE(outgoing_.finished(*group, full_disk()));
   EXPECT_EQ(events_.answers.size(), 2u);
   EXPECT_TRUE(outgoing_.refuses());
@@ -72,7 +72,7 @@ TEST_F(OutgoingTest, a_lost_reply_is_an_outcome_of_each_operation) {
 }
 
 TEST_F(OutgoingTest, a_group_that_is_heard_of_after_a_later_one_was_overtaken) {
-  // What it committed may have been changed by what was heard of already (Workshop::settle_claim asks for this).
+  // Outcomes that arrived before may have changed what it committed (Workshop::settle_claim asks for this).
   outgoing_.push(bundle_of(first_));
   auto first = outgoing_.take();
   outgoing_.push(bundle_of(second_));

@@ -1,5 +1,5 @@
-// OwnedLane: a lane that this engine acts for, and all that it remembers of that lane alone. Whoever has one may act
-// for the lane; when the lane is lost, the memory goes with it.
+// OwnedLane: a lane that this engine acts for, and all that it remembers of that lane alone. Code that holds one may
+// act for the lane; when the lane is lost, this memory is dropped with it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace pawl::runtime {
 
-// A look through a lane that was just taken, or that others wrote to; a page at each turn.
+// A scan of a lane that was just taken, or that others wrote to; a page at each turn.
 struct Scan {
   bool inboxes = true;
   bool work = true;  // false: inboxes only
@@ -29,12 +29,11 @@ struct Scan {
   bool asked = false;  // its next page is being read
 };
 
-// A job or a mailbox that is being read, or that could not be: then it is tried again by tick(). Meanwhile it is not in
-// memory.
+// A job or a mailbox that is being read, or that could not be read: then tick() retries. Meanwhile it is not in memory.
 struct Unread {
   store::EntityKind kind = store::EntityKind::job;
-  std::vector<core::Delivery> deliveries;         // for it, without a row: they live only here
-  std::shared_ptr<const core::Bundle> uncertain;  // a bundle of it whose outcome is not known
+  std::vector<core::Delivery> deliveries;         // for it, not stored: they exist only here
+  std::shared_ptr<const core::Bundle> uncertain;  // a bundle of it whose outcome is unknown
   bool asked = false;
   bool look = false;  // something may have come since it was asked for
   bool may_wait() const { return deliveries.empty() && uncertain == nullptr; }  // the store has all of it
@@ -43,7 +42,7 @@ struct Unread {
 // What a lane sends to another one.
 struct Route {
   std::size_t out = 0;        // deliveries whose outcome is not known yet
-  bool refused = false;       // one of these can never be taken
+  bool refused = false;       // one of these can never be accepted
   std::uint64_t taken = 0;    // the target has the rows up to this one
   std::uint64_t dropped = 0;  // and up to this one the source need not keep them
 };
@@ -56,27 +55,28 @@ struct OwnedLane {
 
   const core::LaneId id;
   const core::Epoch epoch;
-  const std::uint64_t number;  // which of the times that this engine had it
-  bool giving = false;         // it is to be given back: what is on its way is finished, and nothing begins (Shares)
+  const std::uint64_t number;  // counts the times that this engine took a lane
+  // it is to be given back: what is on its way is finished, and nothing new begins (Shares)
+  bool giving = false;
 
   // Loader
   std::deque<Scan> scans;
   bool rescan = false;  // an inbox could not be read: tick() begins a scan
   std::map<RunId, Unread> unread;
-  std::map<RunId, std::string> unparked;  // jobs that are damaged and could not be stopped: tick() tries
+  std::map<RunId, std::string> unparked;  // damaged jobs that could not be stopped: tick() retries
   // Alarms
   DueTable due;
-  std::vector<store::Due> due_again;  // could not be served: tried again by tick()
+  std::vector<store::Due> due_again;  // could not be served: tick() retries
   // Post
   bool outbox = true;                    // something may wait in it
   bool outbox_asked = false;             // and it is being read
   std::map<core::LaneId, Route> routes;  // by the lane that is sent to
-  std::set<std::string> outbox_damaged;  // what was said of it; one row for each of these lanes
+  std::set<std::string> outbox_damaged;  // what was reported of it; one row for each of these lanes
   // Mailboxes
   std::set<RunId> mailboxes;                // something waits in their inboxes
   std::unordered_set<RunId> mailboxes_out;  // a bundle of theirs is on its way
   // Workshop
-  std::map<WorkRef, core::WorkToken> probed;  // runs in doubt that were asked about already
+  std::map<WorkRef, core::WorkToken> probed;  // attempts with unknown effect that were already probed
 };
 
 }  // namespace pawl::runtime

@@ -58,7 +58,7 @@ void Parts::lane_taken(core::LaneId lane) {
   lane_lost(lane);
   lanes.table().lost(lane, clock.monotonic());
   shares.tell_soon();
-  workshop.cancel_runs(lane);  // its new owner hands the work out again, and takes no answer from here
+  workshop.cancel_runs(lane);  // its new owner hands the work out again, and accepts no reply from here
 }
 
 std::string no_room(std::size_t bytes_max) {

@@ -1,4 +1,4 @@
-// Parts: the rooms of an engine, and what all of them see. Each room has its own state; what one wants of another goes
+// Parts: the parts of an engine, and what all of them share. Each part has its own state; calls from one to another go
 // through here.
 #pragma once
 
@@ -35,29 +35,29 @@ struct Parts {
   const Clock& clock;
   const GraphCatalog& graphs;
   EngineEvents& events;
-  bool stopping = false;  // nothing new is taken; what runs is finished
+  bool stopping = false;  // nothing new is taken; running work is finished
 
-  Lanes lanes;                // which lanes are ours
-  Shares shares;              // and which should be
+  Lanes lanes;                // the lanes that this engine owns
+  Shares shares;              // the lanes that it should own
   Outgoing outgoing;          // what is on its way to the store
-  Reads reads;                // what is asked of it
-  Loader loader;              // what is read
-  Jobs jobs;                  // what is decided for jobs, and what becomes of it
+  Reads reads;                // what is read from the store
+  Loader loader;              // loads jobs and mailboxes
+  Jobs jobs;                  // what is decided for jobs, and the outcomes
   Mailboxes mailboxes;        // the same for mailboxes
   Bundles bundles;            // decisions on their way to the store and back
-  Workshop workshop;          // what is handed to local workers
-  Transactions transactions;  // what came back with SQL of its own
-  Post post;                  // what jobs send each other
-  Alarms alarms;              // what the clock sets going
+  Workshop workshop;          // work that is handed to local workers
+  Transactions transactions;  // replies with SQL of the worker
+  Post post;                  // messages between jobs
+  Alarms alarms;              // what is due at a time
 
   std::size_t waiting_bytes() const { return outgoing.bytes() + jobs.busy_bytes(); }
   bool has_room() const { return waiting_bytes() < options.bytes_max.waiting; }
-  bool may_find_more() const;  // whether what a look or a clock finds can be served soon
+  bool may_find_more() const;  // whether what a scan or an alarm finds can be served soon
   core::DecideOptions decide_options(const OwnedLane& lane);
 
-  // Somebody else has it, or may: all that is remembered of it is wrong from now on.
+  // Another engine has it, or may have it: all that is remembered of it may be wrong from now on.
   void lane_lost(core::LaneId lane);
-  void lane_taken(core::LaneId lane);  // lost, and somebody else has it
+  void lane_taken(core::LaneId lane);  // lost, and another engine has it
 
  private:
   std::uint64_t bundles_named_ = 0;

@@ -38,7 +38,7 @@ void Post::arrived(const core::Target& to, RunId run, const core::Message& messa
     else if (lane != nullptr && (run == start->parent.run || kind != OutcomeKind::committed))
       lane->outbox = true;
   }
-  if (lane == nullptr) return;  // its owner is told (Engine::tell)
+  if (lane == nullptr) return;  // its owner is notified (Engine::tell)
   if (const auto* known = std::get_if<RunId>(&to)) return hand_over(*known, message, kind);
   if (const auto* job = std::get_if<core::JobKey>(&to)) {
     return parts_.reads.ask(*lane, store::FindRun{*job},
@@ -59,8 +59,8 @@ void Post::arrived(const core::Target& to, RunId run, const core::Message& messa
                    });
 }
 
-// A child whose id is taken is refused: where sends are direct, its parent has the word already. Its name is
-// known, so that a parent of many need not be read whole for each of them.
+// A child whose id is taken is refused: where sends are direct, its parent already has the message. The message's name
+// is known, so that a parent of many children need not be read whole for each of them.
 void Post::look_for_refusal(const core::ParentLink& parent) {
   OwnedLane* lane = parts_.lanes.mine(parent.run);
   if (lane == nullptr) return;
@@ -80,7 +80,7 @@ void Post::hand_over(RunId run, const core::Message& message, OutcomeKind kind) 
     parts_.loader.look(*lane, run);
 }
 
-// The job may have read and served it already, before this engine heard that it was committed.
+// The job may have read and served it already, before this engine learned that it was committed.
 void Post::take(OwnedLane& lane, RunId run, const core::Message& message) {
   HotJob* job = parts_.jobs.find(run);
   const auto has = [](const HotJob& its_job, const core::Guid& guid) {
@@ -120,7 +120,7 @@ void Post::deliver_outboxes() {
     parts_.reads.ask(*lane, store::ReadOutbox{lane->id, limits::outbox_page_rows},
                      [this](OwnedLane& its_lane, const store::AnswerTo<store::ReadOutbox>& page) {
                        its_lane.outbox_asked = false;
-                       if (!page) {  // next_wake() brings us back
+                       if (!page) {  // next_wake() repeats it
                          its_lane.outbox = true;
                          return parts_.loader.cannot_read(page.error());
                        }
@@ -132,7 +132,7 @@ void Post::deliver_outboxes() {
   }
 }
 
-// A route has one page under way at a time, whatever the others do: a lane that cannot be reached holds up no other.
+// Each route has one page under way at a time: a lane that cannot be reached blocks no other.
 void Post::deliver(OwnedLane& lane, const std::vector<store::OutboxRow>& page) {
   std::optional<core::LaneId> target;  // rows come by target
   bool is_free = false;
@@ -152,8 +152,8 @@ void Post::deliver(OwnedLane& lane, const std::vector<store::OutboxRow>& page) {
   }
 }
 
-// Done: all rows up to this one are there. Too early: the target says what it has. Otherwise nobody knows, and the rows
-// are sent again; the target takes each once.
+// Done: all rows up to this one are there. Too early: the target reports what it has. Otherwise the outcome is unknown,
+// and the rows are sent again; the target takes each once.
 void Post::settle_delivery(const store::Deliver& deliver, const store::Outcome& outcome) {
   OwnedLane* lane = parts_.lanes.memory_of(deliver.source->lane);
   if (lane == nullptr) return;
@@ -169,7 +169,7 @@ void Post::settle_delivery(const store::Deliver& deliver, const store::Outcome& 
                                  deliver.source->seq, lane->id.raw(), target.raw(), outcome.reason));
   }
   if (--route.out > 0) return;
-  // There may be more, or it has to be tried again; what is refused, when the lane is looked at the next time.
+  // There may be more, or it must be sent again; what is refused waits until the next scan of the lane.
   if (!std::exchange(route.refused, false)) lane->outbox = true;
   if (route.taken == route.dropped) return;
   route.dropped = route.taken;
@@ -181,7 +181,7 @@ void Post::settle_outbox(const store::DropOutbox& drop, const store::Outcome& ou
   if (lane == nullptr || drop.epoch != lane->epoch) return;  // lost meanwhile, and perhaps taken again
   if (outcome.kind == OutcomeKind::fenced) return parts_.lane_taken(drop.lane);
   if (outcome.kind == OutcomeKind::outcome_unknown) return parts_.outgoing.push(drop);
-  if (outcome.done()) lane->outbox = true;  // what stood behind these rows comes onto the page
+  if (outcome.done()) lane->outbox = true;  // the rows behind these come onto the page
 }
 
 bool Post::must_try_again() const {

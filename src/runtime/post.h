@@ -1,5 +1,5 @@
-// Post: what jobs and mailboxes send each other. A store that can puts it into the target's inbox with the sender's
-// commit; for the others it waits in the lane's outbox, and the lane's owner delivers it, in order.
+// Post: messages between jobs and mailboxes. Some stores put them into the target's inbox with the sender's commit; in
+// the others they wait in the lane's outbox, and the lane's owner delivers them, in order.
 #pragma once
 
 #include <vector>
@@ -16,20 +16,20 @@ class Post {
  public:
   explicit Post(Parts& parts) : parts_(parts) {}
 
-  // Where what does not exist yet is made.
+  // Sets the lane of targets that do not exist yet.
   void address(core::Bundle& bundle) const;
-  // `kind`: what became of the bundle; after a lost reply what it sends may be there.
+  // `kind`: the outcome of the bundle; after a lost reply its messages may be there.
   void sent(const core::Bundle& bundle, store::OutcomeKind kind);
-  // A message is in its target's inbox, or may be. `run`: who has it, if that is known; 0: only its name is.
+  // A message is in its target's inbox, or may be. `run`: the target's run, if known; 0: only its name is known.
   void arrived(const core::Target& to, RunId run, const core::Message& message, store::OutcomeKind kind);
   // A message that this engine stored for a caller: its job need not be read again, unless a scan was faster.
   void hand_over(RunId run, const core::Message& message, store::OutcomeKind kind);
 
-  void look_again();  // something may wait in any outbox
+  void look_again();  // any outbox may have messages
   void deliver_outboxes();
   void settle_delivery(const store::Deliver& deliver, const store::Outcome& outcome);
   void settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome);
-  bool must_try_again() const;  // something waits to be delivered
+  bool must_try_again() const;  // messages wait to be delivered
 
  private:
   void look_for_refusal(const core::ParentLink& parent);

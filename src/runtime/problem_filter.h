@@ -1,5 +1,5 @@
-// ProblemFilter: what is reported of problems that come again and again. A damaged file can give thousands in a second,
-// and whoever hears them is to see each kind and how many there were.
+// ProblemFilter: limits reports of problems that repeat. A damaged file can give thousands in a second, and the reader
+// should see each kind and how many there were.
 //
 // Threads: one.
 #pragma once
@@ -15,20 +15,20 @@ namespace pawl::runtime {
 
 class ProblemFilter {
  public:
-  // What to report now: nothing when the same was said within the window or the window is full; and first, when a
+  // What to report now: nothing when the same was reported within the window or the window is full; and first, when a
   // new window begins, what the last one left out.
   std::vector<std::string> pass(const std::string& text, Duration now) { return pass(text, text, now); }
-  // The same for problems that differ in their words and have one cause, which `about` names.
+  // The same for problems with different texts and one cause, which `about` names.
   std::vector<std::string> pass(const std::string& about, const std::string& text, Duration now);
 
  private:
   Duration window_end_{0};
   struct Said {
     std::string text;
-    std::uint64_t again = 0;  // how often it came again
+    std::uint64_t again = 0;  // how often it was repeated
   };
-  std::unordered_map<std::string, Said> said_;  // in this window, by what it is about
-  std::uint64_t unsaid_ = 0;                    // others, beyond the limit
+  std::unordered_map<std::string, Said> said_;  // in this window, by subject
+  std::uint64_t unsaid_ = 0;                    // left out, beyond the limit
 };
 
 }  // namespace pawl::runtime

@@ -9,7 +9,7 @@ namespace pawl::runtime {
 
 namespace {
 
-// The run whose work items are part of the answer.
+// The run whose work items are part of the reply.
 RunId run_asked(const store::Read& read) {
   if (const auto* job = std::get_if<store::ReadJob>(&read)) return job->run;
   if (const auto* item = std::get_if<store::ReadItem>(&read)) return item->run;
@@ -37,7 +37,7 @@ std::optional<ReadBatch> Reads::take() {
   const std::size_t count = std::min(waiting_.size(), limits::reads_per_batch_max);
   for (std::size_t i = 0; i < count; ++i) {
     Asked& asked = asked_.at(waiting_[i]);
-    asked.stale = false;  // what it finds is newer than all that is known now
+    asked.stale = false;  // the read will be newer than all that is known now
     batch.reads.push_back(asked.read);
     batch.numbers.push_back(waiting_[i]);
   }

@@ -1,11 +1,12 @@
-// Reads: what is asked of the store, and what follows when it answers. The engine never waits for a read.
+// Reads: what is read from the store, and what follows when the reply arrives. The engine never waits for a read.
 //
-// Of a store at hand the answer is there at once, and what follows happens before ask() returns. Of a store far away,
-// questions gather in batches that the driver takes, as it takes groups; what follows happens in answered(). Until then
-// anything may have happened, so whoever asks keeps a place for the answer and looks again at what he finds there.
+// A local store replies at once, and what follows happens before ask() returns. For a remote store, reads gather in
+// batches that the driver takes, as it takes groups; what follows happens in answered(). Until then anything may have
+// happened, so the caller keeps a place for the reply and checks its state again when it comes.
 //
-// 1. What belongs to a lane follows only while the lane is ours without a break since the question.
-// 2. An answer about a run is not used if this engine heard meanwhile that something it had committed changed the run's
+// 1. A continuation for a lane is called only if the engine has owned the lane without a break since the read was
+// asked.
+// 2. A reply about a run is not used if this engine learned meanwhile that one of its own commits changed the run's
 //    work (touched()): the store is asked once more.
 #pragma once
 
@@ -25,7 +26,7 @@ namespace pawl::runtime {
 
 struct ReadBatch {
   std::vector<store::Read> reads;
-  std::vector<std::uint64_t> numbers;  // of the questions
+  std::vector<std::uint64_t> numbers;  // of the reads
 };
 
 class Lanes;
@@ -37,18 +38,18 @@ class Reads {
   // The references must outlive it.
   Reads(Way way, store::Store& store, const Lanes& lanes) : way_(way), store_(store), lanes_(lanes) {}
 
-  // `then(OwnedLane&, AnswerTo<Read>)`; `lost()`, if somebody needs to know: the lane is not ours any more.
+  // `then(OwnedLane&, AnswerTo<Read>)`; `lost()`, if needed: the engine does not own the lane any more.
   template <class Read, class Then, class Lost>
   void ask(OwnedLane& lane, Read read, Then then, Lost lost);
   template <class Read, class Then>
   void ask(OwnedLane& lane, Read read, Then then) {
     ask(lane, std::move(read), std::move(then), [] {});
   }
-  // Of no lane: `then(AnswerTo<Read>)`.
+  // For no lane: `then(AnswerTo<Read>)`.
   template <class Read, class Then>
   void ask(Read read, Then then);
 
-  // Something that this engine committed changed who has the run's work.
+  // A commit of this engine changed who has the run's work.
   void touched(RunId run);
 
   std::optional<ReadBatch> take();
@@ -62,7 +63,7 @@ class Reads {
  private:
   struct Asked {
     store::Read read;
-    RunId run{0};  // that it is about, if its work is part of the answer
+    RunId run{0};  // its subject, if the reply contains its work
     bool stale = false;
     std::function<void(store::ReadAnswer)> then;
   };

@@ -70,7 +70,7 @@ TEST_F(ReadsTest, that_were_not_answered_are_asked_again) {
 
 TEST_F(ReadsTest, of_a_run_whose_work_changed_meanwhile_are_asked_again) {
   ask(run_);
-  reads_->touched(run_);  // nobody has looked yet: what is found is newer
+  reads_->touched(run_);  // not read yet: what will be found is newer
   auto batch = reads_->take();
   reads_->touched(run_);
   answer(std::move(*batch), 1);

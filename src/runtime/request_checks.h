@@ -1,4 +1,4 @@
-// Whether what a caller hands over can be taken at all. Each error names the field.
+// Whether a caller's request can be accepted at all. Each error names the field.
 #pragma once
 
 #include <string_view>

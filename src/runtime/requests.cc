@@ -27,7 +27,7 @@ Error wrong_state(const store::StoredJob& job, JobStatus status, std::string_vie
                                      says_why ? row.reason : "", advice)};
 }
 
-// What to do in this state instead of what was asked.
+// What to do in this state instead of the request.
 std::string_view advice_in(JobStatus status) {
   switch (status) {
     case JobStatus::running:
@@ -75,7 +75,7 @@ constexpr std::string_view no_removal =
 
 Error stale(std::string_view why) { return {ErrorCode::conflict, format("the token is no longer good: {}", why)}; }
 
-// Of a signal that may have been told, perhaps to some of those it is for.
+// For a signal that may have been sent, perhaps to some of its mailboxes.
 Status worth_repeating(Status failed, const std::string& id) {
   const ErrorCode code = failed.error().code;
   if (code != ErrorCode::outcome_unknown && code != ErrorCode::retry_later) return failed;
@@ -89,7 +89,7 @@ core::Verdict verdict_of(core::ActivitySeq activity, const Finding& finding) {
   return {activity, kind, finding.code(), finding.data()};
 }
 
-// "charge at ,0,0 and ship at ,0,1": what a person could have meant.
+// "charge at ,0,0 and ship at ,0,1": what the person may mean.
 std::string unknown_ones(const core::JobState& state, const Graph* graph) {
   std::string text;
   for (const core::Activity& activity : state.activities())
@@ -144,7 +144,7 @@ Result<store::StoredJob> Requests::read(RunId run, std::string_view instead) {
   return std::move(**stored);
 }
 
-// Its end is one operation, which a person may ask for as well as its clean-up message.
+// Its end is one operation, which a person may request just as its clean-up message does.
 Status Requests::interrupt_duplex(const core::JobRow& job, const std::string& reason) {
   if (core::is_closed(job.status))
     return Error{ErrorCode::invalid,
@@ -160,7 +160,7 @@ Status Requests::interrupt_duplex(const core::JobRow& job, const std::string& re
 }
 
 Status Requests::deliver(RunId run, core::Body body) {
-  // Two requests are two messages, however alike: a pause after a resume is not the first pause again.
+  // Two requests are two messages, even if they are equal: a pause after a resume is not the first pause again.
   const std::uint64_t number = Random::mix(seed_ + count_.fetch_add(1));
   const core::Guid guid = core::Guid::of_run(run).derive(core::Guid::Purpose::asked, number);
   store::Deliver deliver;
@@ -220,7 +220,7 @@ Status Requests::settle(RunId run, const ActivityPlace& place, const Finding& fi
   const auto graph = graphs_.find(state.job.graph);
   for (const core::Activity& candidate : state.activities()) {
     if (name_in(graph.get(), candidate.node).raw() != activity) continue;
-    // Without an address the first instance that is unknown is meant.
+    // Without an address the first instance with an unknown effect is meant.
     const bool meant =
         address.empty() ? effect_of(state, candidate) == Effect::unknown : candidate.at.text() == address;
     if (!meant) continue;
@@ -239,7 +239,7 @@ Status Requests::remove(RunId run, Duration keep_id) {
   if (const auto checked = check_duration("keep_id", keep_id, Zero::allowed); !checked) return checked;
   const auto job = read(run, no_removal);
   if (!job) return job.error();
-  // What has ended in the store counts here, not what is to come: a job that still has to hear of its end stays.
+  // Only an end that is stored counts: a job whose end is still in its inbox stays.
   const core::JobRow& row = job->state.job;
   if (!core::is_closed(row.status))
     return wrong_state(*job, row.status, "only a job that has ended can be removed (interrupt it first)");
@@ -252,7 +252,7 @@ Status Requests::remove(RunId run, Duration keep_id) {
 Status Requests::pause_topic(const std::string& topic, bool paused) {
   if (const auto checked = check_name("topic", topic); !checked) return checked;
   if (store_.spans_lanes()) return status_of(commit_(store::PauseTopic{Topic(topic), paused}));
-  // One after the other. After an error whoever asks again goes through all of them.
+  // One after the other. After an error the caller repeats all of them.
   for (std::uint32_t i = 0; i < pool_.lanes; ++i) {
     const core::LaneId lane(pool_.first.raw() + i);
     if (const auto done = status_of(commit_(store::PauseTopic{Topic(topic), paused, lane})); !done) return done;
@@ -316,7 +316,7 @@ Status Requests::complete(const std::string& token, const Reply& reply) {
   if (reply.status() == Reply::Status::later)
     return Error{ErrorCode::invalid, "Reply::later is no answer; to keep the work longer, use Runtime::heartbeat"};
   if (const auto checked = check_payload("the reply", reply.data()); !checked) return checked;
-  // An item is there as long as its job is open and it was not answered; a duplex job has none.
+  // An item exists as long as its job is open and it has no reply; a duplex job has none.
   const auto item = answer_to(store_, store::ReadItem{named->ref.run, named->ref.activity});
   if (!item) return item.error();
   if (!*item) return complete_without_item(*named, reply);
@@ -362,7 +362,7 @@ Status Requests::complete_duplex(const store::DuplexJob& job, core::WorkToken to
       job, *request, failed ? core::ReplyStatus::error : core::ReplyStatus::success, reply.code(), reply.data());
   const auto answered = status_of(duplex_.commit(operations[0]));
   if (!answered && answered.error().code == ErrorCode::conflict) return stale(answered.error().detail);
-  // The answer is durable; without the rest its request is handed out once more, and found to be answered.
+  // The reply is durable; without the rest its request is handed out once more, and found to be answered.
   if (answered) (void)duplex_.commit(operations[1]).ok();
   return answered;
 }
@@ -373,7 +373,7 @@ Status Requests::heartbeat(const std::string& token, Payload progress, Duration 
   for (const Status& checked : {check_payload("the progress", progress), check_duration("lease", lease, Zero::refused)})
     if (!checked) return checked;
   store::ExtendWork extend{named->ref.run, named->ref.activity, named->token, lease};
-  if (!progress.empty()) extend.progress = std::move(progress);  // a bare heartbeat leaves what was said before
+  if (!progress.empty()) extend.progress = std::move(progress);  // a heartbeat without progress keeps the last progress
   const auto outcome = status_of(commit_(std::move(extend)));
   if (!outcome && outcome.error().code == ErrorCode::conflict) {
     const auto duplex = view_duplex(named->ref.run);

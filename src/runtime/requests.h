@@ -1,4 +1,4 @@
-// Requests: what people, programs and remote workers ask of jobs, each checked against the stored job and then
+// Requests: requests of people, programs and remote workers to jobs, each checked against the stored job and then
 // committed as one operation. The process that owns the job's lane carries it out. Any thread may call it.
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace pawl::runtime {
 
-// The state that the job is in once it has heard what waits in its inbox: a request that is durable counts,
-// though the owner may not have carried it out yet.
+// The state that the job will have after the messages in its inbox: a durable request counts, although the owner may
+// not have carried it out yet.
 core::JobStatus status_to_come(const store::StoredJob& job);
 
 class Requests {
@@ -32,7 +32,7 @@ class Requests {
     store::DuplexStore* store = nullptr;  // none: there are no such jobs
     CommitDuplex commit;
   };
-  // The references must outlive it. `seed` tells this process's requests from all others.
+  // The references must outlive it. `seed` distinguishes this process's requests from all others.
   Requests(store::JobStore& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed, Commit commit,
            Duplex duplex);
 
@@ -51,9 +51,9 @@ class Requests {
   Status heartbeat(const std::string& token, Payload progress, Duration lease);
 
  private:
-  // A job of collation ledger; of a duplex one, the error says `instead` what to do.
+  // A job of collation ledger; for a duplex one, the error has `instead`: what to do.
   Result<store::StoredJob> read(RunId run, std::string_view instead);
-  Result<std::optional<store::DuplexView>> view_duplex(RunId run);  // none: not a job of that collation
+  Result<std::optional<store::DuplexView>> view_duplex(RunId run);  // none: not a duplex job
   Status interrupt_duplex(const core::JobRow& job, const std::string& reason);
   Status complete_without_item(const WorkRun& named, const Reply& reply);
   Status complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply);

@@ -1,5 +1,5 @@
-// For tests of single rooms: all rooms of an engine over the memory store, and no engine that drives them. A test calls
-// the room that it is about. What the rooms send is committed and settled when the test says so.
+// For tests of single parts: all parts of an engine over the memory store, without an engine that drives them. A test
+// calls the part under test. What the parts send is committed and settled when the test wants it.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct RoomsBench {
       : store(clock), parts(named(std::move(options)), pool(), store, clock, graphs, events) {}
 
   // --- lanes
-  // Takes it, at the store and here. Whoever had it is fenced, this engine too.
+  // Takes it, in the store and here. The previous owner is fenced, also if it is this engine.
   OwnedLane& own(core::LaneId lane) {
     const Duration asked_at = clock.monotonic();
     const store::Outcome taken = commit(store::AcquireLane{lane, parts.options.name, lease});
@@ -30,7 +30,7 @@ struct RoomsBench {
     parts.lanes.table().acquired(lane, taken.epoch(), asked_at, taken.lease_until().has_value());
     return parts.lanes.take(lane, taken.epoch());
   }
-  // As an engine does whose time was over: all is forgotten, and read again.
+  // As an engine does whose lease has expired: everything is forgotten, and read again.
   OwnedLane& lose_and_own(core::LaneId lane) {
     parts.lane_lost(lane);
     OwnedLane& owned = own(lane);
@@ -61,24 +61,24 @@ struct RoomsBench {
   }
   RunId submit(const std::string& graph, core::LaneId lane = one) { return submit(start_of(graph, lane)); }
   core::JobStatus status(RunId run) { return (*store.read_job(run))->state.job.status; }
-  // As the store has it; none: it is gone.
+  // As stored; none: it is gone.
   std::optional<core::WorkItem> stored(const core::WorkItem& item) {
     return *store::answer_to(store, store::ReadItem{item.run, item.activity});
   }
 
   // --- commits
-  // By somebody else.
+  // By another process.
   store::Outcome commit(store::Operation operation) {
     auto outcomes = store.commit({&operation, 1});
     EXPECT_TRUE(outcomes.ok());
     return std::move(outcomes->front());
   }
-  // What is ready is decided, and what the rooms sent so far is on its way.
+  // Decides what is ready, and returns the group with everything sent so far.
   std::optional<Group> decide() {
     parts.jobs.decide_ready();
     return parts.outgoing.take();
   }
-  // Each operation is settled by the room that asked for it.
+  // The part that sent an operation settles it.
   void settle(Group group, Result<std::vector<store::Outcome>> result) {
     auto outcomes = parts.outgoing.finished(group, std::move(result));
     if (!outcomes) return;
@@ -95,12 +95,12 @@ struct RoomsBench {
                  group.operations[i]);
     }
   }
-  // As if the store had answered this to all of the group, which it never saw.
+  // As if the store had returned this outcome for all of the group, which it never received.
   void settle_as(Group group, store::OutcomeKind kind) {
     std::vector<store::Outcome> outcomes(group.operations.size(), store::Outcome{kind, "as the test says"});
     settle(std::move(group), std::move(outcomes));
   }
-  // The store commits it, and its answer is lost.
+  // The store commits it, and its reply is lost.
   void lose_answer(Group group) {
     EXPECT_TRUE(store.commit(group.operations).ok());
     settle(std::move(group), Error{ErrorCode::outcome_unknown, "the line is dead"});
@@ -118,7 +118,7 @@ struct RoomsBench {
     do parts.jobs.decide_ready();
     while (settle_next());
   }
-  // A turn of the engine, but for the clock.
+  // A turn of the engine, without the clock.
   void turn() {
     parts.lanes.end_turn();
     parts.loader.look_around();

@@ -76,7 +76,7 @@ std::vector<RunClocks::Over> RunClocks::take_over(Duration now) {
     order_.erase(order_.begin());
     Clock& clock = runs_.at(run);
     const Why why = clock.next()->second;
-    if (why == Why::queue) {  // nobody has begun it, as far as is known: it may still begin
+    if (why == Why::queue) {  // no thread has begun it, as far as is known: it may still begin
       clock.queue_until.reset();
       place(run, clock);
     } else {

@@ -1,7 +1,7 @@
-// RunClocks: the times of what was handed to local workers. The wait for a thread goes on until one begins; from then
-// on the attempt's time and that of the silence between two heartbeats run. A local claim dies with its process, so
-// these clocks need no row: they are in memory, on the monotonic clock. Only items that have such a time are known
-// here. Not thread-safe: the engine owns it.
+// RunClocks: the clocks of what was handed to local workers. The queue time runs until a thread begins; from then on
+// the attempt's time and the time between two heartbeats run. A local claim ends with its process, so these clocks are
+// not stored: they are in memory, on the monotonic clock. Only items that have such a time are known here. Not
+// thread-safe: the engine owns it.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ class RunClocks {
  public:
   using Why = core::NoAnswer::Why;
 
-  // Whether whoever begins this item's run must say so.
+  // Whether the start of this item's attempt must be reported.
   static bool watches(const core::WorkLife& life) {
     return life.attempt_timeout.count() != 0 || life.heartbeat_timeout.count() != 0 || life.queue_timeout.count() != 0;
   }
 
-  // `wall` is the time that queue_by was set by; all others are monotonic.
+  // `wall` is the clock of queue_by; all other times are monotonic.
   void handed_out(const core::WorkItem& item, Duration now, Instant wall);
   void begin(const WorkRun& run, Duration now);
   void beat(const WorkRun& run, Duration now);
@@ -36,10 +36,10 @@ class RunClocks {
     WorkRun run;
     Why why = Why::attempt;
   };
-  // Whose time has come to its end since the last call. Called when everything was heard that workers said before
-  // `now`: nobody is called silent whose word is already here.
+  // The attempts whose time has ended since the last call. Called after all messages that workers sent before `now`
+  // were handled: a worker whose heartbeat is already here does not count as silent.
   std::vector<Over> take_over(Duration now);
-  // Whether the time of a run that began is over: attempt or heartbeat.
+  // Whether the time of an attempt that began is over: attempt or heartbeat.
   std::optional<Why> over(const WorkRun& run) const;
   // What is left of the attempt's time; none: it has no limit.
   std::optional<Duration> attempt_left(const WorkRun& run, Duration now) const;
@@ -60,7 +60,7 @@ class RunClocks {
   void unplace(const WorkRun& run, const Clock& clock);
 
   std::unordered_map<WorkRun, Clock, WorkRunHash> runs_;
-  Order order_;  // by what ends first
+  Order order_;  // by the earliest end
 };
 
 }  // namespace pawl::runtime

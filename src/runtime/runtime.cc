@@ -25,7 +25,7 @@ Runtime& Runtime::operator=(Runtime&& other) noexcept {
   return *this;
 }
 Runtime::~Runtime() {
-  if (backend_) backend_->stop();  // also if a job that is being asked keeps it for a moment longer
+  if (backend_) backend_->stop();  // also if a call on a job handle keeps it alive for a moment longer
 }
 
 Result<AppVersion> Runtime::deploy(const AppSource& source, const DeployOptions& options) {
@@ -144,7 +144,7 @@ void JobHandle::when_ended(std::function<void(Result<JobView>)> done) const {
   done(gone());
 }
 
-// The activity whose error ended the job is the one that closed last with the job's code.
+// The error of the activity that closed last with the job's code ended the job.
 Result<std::optional<Failure>> JobHandle::failure() const {
   const auto detail = inspect();
   if (!detail) return detail.error();

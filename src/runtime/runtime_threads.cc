@@ -1,4 +1,4 @@
-// LocalRuntime: the engine's thread, the committer's, and what the engine tells.
+// LocalRuntime: the engine's thread, the committer's thread, and the engine's reports.
 #include <pthread.h>
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace pawl::runtime {
 
 namespace {
 
-// A group this small is committed by the engine's own thread: two thread switches less, and nothing else
-// would have been decided meanwhile.
+// A group this small is committed by the engine's own thread: two thread switches less, and nothing else would have
+// been decided meanwhile.
 constexpr std::size_t inline_operations_max = 8;
-// With the committer: one is written, the next one waits behind it, if it is worth a sync of its own.
+// With the committer: one is being written, the next one waits, if it is large enough to justify a sync.
 constexpr std::size_t groups_out_max = 2;
 constexpr std::size_t next_group_operations_min = 24;
-// Of a store far away: behind the first batch of reads they have a least size.
+// For a remote store: after the first batch of reads the next ones have a minimum size.
 constexpr std::size_t far_reads_min = 64;
 
 }  // namespace
@@ -37,7 +37,7 @@ void LocalRuntime::run_engine() {
   pthread_setname_np(pthread_self(), "pawl-engine");
   engine_id_.store(std::this_thread::get_id());
   std::vector<Command> batch;
-  std::size_t taken = 0;  // bytes, since the gate was last told
+  std::size_t taken = 0;  // bytes since the last report to the gate
   const auto obey_all = [&] {
     for (Command& command : batch) {
       taken += bytes_of_command(command);
@@ -45,21 +45,21 @@ void LocalRuntime::run_engine() {
     }
     batch.clear();
   };
-  // What was served before launch() is known before the first job is looked at.
+  // Topics that were served before launch() must be known before the first job is loaded.
   commands_.take_all(batch, Duration{0});
   obey_all();
   engine_.tick();
   while (!may_end()) {
-    transaction_desk_.look();  // before the turn: a job that was held for it goes on
+    transaction_desk_.look();  // before the turn: a job that was held for it continues
     engine_.pump();
     gate_.turn(std::exchange(taken, 0), engine_.waiting_bytes() + duplex_.waiting_bytes(), engine_.store_refuses());
     own_duplex();
     tell_workers();
     look_after_workers();
     const bool busy = commit_something();
-    if (!busy && may_end()) break;            // the last answer changed nothing: no commit will wake us
+    if (!busy && may_end()) break;            // the last reply changed nothing: no commit will wake this thread
     note_ownership(engine_.owns_anything());  // true before it sleeps, not after
-    // Every turn hears what others want: a job that never pauses has something to commit each time.
+    // Every turn takes the commands of others: a job that never pauses has something to commit each time.
     commands_.take_all(batch, busy ? Duration{0} : time_to_sleep());
     obey_all();
     engine_.tick();
@@ -76,18 +76,18 @@ void LocalRuntime::run_engine() {
 void LocalRuntime::note_ownership(bool owns) {
   const bool owned = owns_.exchange(owns);
   if (!owned || owns) return;
-  waiters_.look_again();  // ends are told by somebody else from now on, to nobody here
+  waiters_.look_again();  // another process handles ends from now on, and does not notify this one
   ends_.look_again();
 }
 
-// What is given up here was not promised to anybody: an answer that is not committed is asked for again.
+// Nothing that is dropped here was promised to a caller: a reply that is not committed is asked for again.
 bool LocalRuntime::may_end() const {
   if (!stopping_ || committing_ > 0 || transaction_desk_.until()) return false;
   if (engine_.drained() && duplex_.drained()) return true;
   return (engine_.store_refuses() || duplex_.store_refuses()) && clock_.monotonic() > stop_by_;
 }
 
-// Who owns the lanes runs their duplex jobs too.
+// The owner of the lanes runs their duplex jobs too.
 void LocalRuntime::own_duplex() {
   std::vector<duplex::OwnedLane> lanes;
   for (const auto& [lane, epoch] : engine_.owned_lanes()) lanes.push_back({lane, epoch});
@@ -99,7 +99,7 @@ void LocalRuntime::commit_here(Group group) {
   engine_.finished(std::move(group), std::move(result));
 }
 
-// A worker's transaction has the one writer of the store to itself, after a group of others if any waits.
+// A worker's transaction has the store's one writer alone, after a group of others if one waits.
 bool LocalRuntime::begin_transaction() {
   if (!transactions_turn_ && engine_.operations_waiting() > 0) return false;
   if (!transaction_desk_.begin_next()) return false;
@@ -109,14 +109,14 @@ bool LocalRuntime::begin_transaction() {
 
 bool LocalRuntime::send_to_store() {
   while (auto group = engine_.take_group_with_transaction()) store_threads_->push(std::move(*group));
-  // Like groups: while one batch travels the next one gathers.
+  // Like groups: while one batch is on its way the next one gathers.
   while (reading_ < store_.store->connections() && (reading_ == 0 || engine_.reads_waiting() >= far_reads_min)) {
     auto batch = engine_.take_reads();
     if (!batch) break;
     ++reading_;
     read_threads_->push(std::move(*batch));
   }
-  // Where lanes are islands the engine sees to it that each has one group under way. Else there is one for each
+  // If each lane is a domain, the engine ensures that each has one group under way. Otherwise there is one for each
   // connection.
   const bool islands = !store_.store->spans_lanes();
   while (islands || committing_ < store_.store->connections()) {
@@ -126,10 +126,10 @@ bool LocalRuntime::send_to_store() {
     store_threads_->push(std::move(*group));
   }
   if (auto batch = duplex_.take_batch()) store_threads_->push(std::move(*batch));
-  return false;  // what becomes of them comes as commands
+  return false;  // their outcomes come as commands
 }
 
-// By this thread: the store is at hand.
+// On this thread: the store is local.
 bool LocalRuntime::commit_duplex() {
   const auto carry = [this](const DuplexBatch& batch) {
     duplex_.carried_out(batch, carry_out(batch, *store_.duplex, *store_.store));
@@ -152,7 +152,7 @@ bool LocalRuntime::commit_something() {
     return group.has_value();
   }
   if (committing_ > 0) {
-    // While one group is written the next one is decided: it stands ready when the disk is.
+    // While one group is written the next one is decided: it is ready when the disk is.
     if (committing_ >= groups_out_max || engine_.operations_waiting() < next_group_operations_min) return false;
     auto next = engine_.take_group();
     if (!next) return false;
@@ -161,7 +161,7 @@ bool LocalRuntime::commit_something() {
     return false;
   }
   if (begin_transaction()) return true;
-  const bool duplex = commit_duplex();  // first: the engine may never run out of groups
+  const bool duplex = commit_duplex();  // first: the engine may always have groups
   auto group = engine_.take_group();
   if (!group) return duplex;
   transactions_turn_ = true;
@@ -182,7 +182,7 @@ std::optional<Duration> LocalRuntime::time_to_sleep() const {
     if (at && (!wake || *at < *wake)) wake = at;
   if (const auto duplex = duplex_.next_wake(); duplex && (!wake || *duplex < *wake)) wake = duplex;
   if (!wake) return std::nullopt;
-  // A longer wait would overflow in the clock's own unit, and be none at all.
+  // A longer wait would overflow in the clock's own unit, and not wait at all.
   return std::clamp(*wake - clock_.monotonic(), Duration{0}, Duration(limits::duration_max));
 }
 
@@ -246,7 +246,7 @@ void LocalRuntime::obey(Command& command) {
               if (change.duplex || change.graphs) duplex_.look();
             }
             if (signal == Signal::owner_gone) engine_.ownership_changed();
-            if (signal == Signal::clock) say_if_set_back();  // what is due is looked at after every command
+            if (signal == Signal::clock) say_if_set_back();  // what is due is checked after every command
             if (signal == Signal::stop) begin_stop();
           },
       },
@@ -288,14 +288,14 @@ void LocalRuntime::hear(WorkerWord& word) {
 void LocalRuntime::begin_stop() {
   stopping_ = true;
   stop_by_ = clock_.monotonic() + limits::stop_without_store_max;
-  // Workers that are told to stop get their grace out of the time that there is.
+  // The grace of workers that are told to stop is part of the remaining time.
   const Duration at_most{stop_at_most_.load()};
   stop_tell_at_ = clock_.monotonic() + std::max(at_most - options_.worker_grace, Duration{0});
   stop_leave_at_ = clock_.monotonic() + at_most;
   engine_.stop();
   duplex_.stop();
   transaction_desk_.refuse_all(Error{ErrorCode::fenced, "this process stops"});
-  // A probe that did not begin is asked again by whoever owns the job next.
+  // The job's next owner asks a probe that did not begin again.
   for (const WorkerPool::Task& task : pool_->take_back())
     if (!task.is_probe()) give_back(task.item, core::Began::no);
 }
@@ -316,7 +316,7 @@ void LocalRuntime::tell_workers() {
     for (const WorkerPool::Task& task : tasks)
       if (!task.is_probe()) give_back(task.item, core::Began::no);
   }
-  pool_->cancel(std::exchange(cancelled_, {}));  // after that: what was just given may be unwanted again
+  pool_->cancel(std::exchange(cancelled_, {}));  // afterwards: what was just handed out may not be needed any more
   pool_->withdraw(std::exchange(withdrawn_, {}));
 }
 

@@ -1,5 +1,5 @@
-// ServedTopics: how each topic is served here. A topic has one way: its answers come alone, or with what the worker
-// wrote. Graphs under collation duplex take no answers of the second kind. Any thread may call it.
+// ServedTopics: how each topic is served here. A topic has one way: its replies come alone, or with the worker's
+// writes. Graphs under collation duplex take no replies of the second kind. Any thread may call it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class ServedTopics {
 
   Status serve(const std::string& topic, Way way, const GraphCatalog& graphs);
   bool serves(const std::string& topic) const;
-  Status admits(const Graph& graph) const;  // what can be run with how its topics are served
+  Status admits(const Graph& graph) const;  // whether the graph can run with the ways its topics are served
 
  private:
   bool is_for_transactions(const std::string& topic) const;

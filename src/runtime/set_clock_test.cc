@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The machine's clocks, of which the wall clock can be set.
+// The machine's clocks; the wall clock can be set.
 class MachineClock final : public Clock {
  public:
   Instant now() const override { return system_.now() + Duration(by_.load()); }
@@ -61,7 +61,7 @@ class SetClockTest : public testing::Test {
     EXPECT_TRUE(job);
     return job->run();
   }
-  // As the system does through runtime/clock_watch.h.
+  // As the system does, through runtime/clock_watch.h.
   void set_by(Duration by) {
     machine_.set_by(by);
     backend_->clock_was_set();
@@ -95,7 +95,7 @@ TEST_F(SetClockTest, what_is_due_by_a_clock_that_leaps_ahead_begins_at_once) {
   EXPECT_TRUE(problems_.empty());
 }
 
-// Setting the clock to what it shows is an act of setting it. Only root may, and a container often may not.
+// Setting the clock to the time it shows counts as setting it. Only root may, and a container often may not.
 TEST(ClockWatchTest, says_that_the_clock_was_set) {
   std::atomic<int> told{0};
   const auto watch = ClockWatch::start([&] { ++told; });

@@ -14,9 +14,9 @@ namespace {
 
 // Parts of a lease.
 constexpr int beats_per_lease = 3;           // two may be lost
-constexpr int news_per_lease = 30;           // what is new is told together
-constexpr int gives_per_lease = 3;           // a lane that is to be given back stands still no longer than this
-constexpr int leases_until_given_again = 3;  // if that was too short for what its workers do
+constexpr int news_per_lease = 30;           // changes are reported together
+constexpr int gives_per_lease = 3;           // a lane that is to be given back is blocked no longer than this
+constexpr int leases_until_given_again = 3;  // if that was too short for its running work
 constexpr int looks_at_given_per_lease = 100;
 constexpr Duration look_at_given_min = std::chrono::milliseconds(1);
 
@@ -71,26 +71,26 @@ void Shares::plan(const store::BeatEngine& beat, const store::Outcome& outcome, 
       std::find_if(alive.begin(), alive.end(), [&](const auto& one) { return one.name == parts_.options.name; });
   if (own == alive.end()) return;
   LaneTable& table = parts_.lanes.table();
-  // Whoever should have said long ago that it lives is looked at again when its time is over.
+  // An engine whose report is overdue is checked again when its time is over.
   for (const store::EngineInfo& engine : alive)
     beat_at_ = std::min(beat_at_, std::max(now + parts_.options.lease - (own->until - engine.until),
                                            now + parts_.options.lease / news_per_lease));
   std::vector<core::LaneId> wanted;
-  if (beat.holds) own->holds = table.owned_or_asked(now);  // newer than what was said
+  if (beat.holds) own->holds = table.owned_or_asked(now);  // newer than what was reported
   const LaneShare share = lane_share(parts_.options.name, alive, table.pool());
-  if (!beat.holds) {  // what it had in its last life, it takes back
+  if (!beat.holds) {  // it takes back what its previous process had
     wanted = own->holds;
     wanted.erase(wanted.end() - static_cast<std::ptrdiff_t>(std::min(wanted.size(), share.give)), wanted.end());
   }
   wanted.insert(wanted.end(), share.take.begin(), share.take.end());
   table.want(wanted);
-  // Of a lane that was lost and shall not be ours again no outcome says that somebody else has it.
+  // For a lane that was lost and is not wanted again, no outcome tells that another engine has it.
   for (const core::LaneId lane : table.given_up()) parts_.workshop.cancel_runs(lane);
   give(beat.holds ? share.give : 0, now);
 }
 
-// Those that nobody works for go first. One that could not be given back is left alone for a while, as long as its
-// workers are busy.
+// Lanes without running work go first. One that could not be given back is skipped for a while, as long as its workers
+// are busy.
 void Shares::give(std::size_t count, Duration now) {
   while (giving_.size() > count) {
     const auto last = std::prev(giving_.end());
@@ -132,15 +132,15 @@ void Shares::look_at_given(Duration now) {
       giving_.erase(id);
       kept_[id] = now;
       keep(*lane);
-      tell_soon();  // the answer names another one
+      tell_soon();  // the reply names another one
     }
   }
-  // Whoever hears that they are free must not read that this engine has them.
+  // An engine that learns that they are free must not read that this engine has them.
   if (!releases.empty() && !beat_out_) beat(now);
   for (const store::ReleaseLane& release : releases) parts_.outgoing.push(release);
 }
 
-// Nothing of it is on its way, with a worker, or only here.
+// Whether nothing of it is on its way, with a worker, or unstored.
 bool Shares::is_quiet(OwnedLane& lane) {
   if (seeded(SeededBug::lane_cut_off)) return true;
   const bool unread =
@@ -149,7 +149,7 @@ bool Shares::is_quiet(OwnedLane& lane) {
   return put_away && !unread && !parts_.workshop.is_busy(lane.id) && !parts_.lanes.table().is_asked(lane.id);
 }
 
-// It is served again: what was left aside meanwhile is stored.
+// It is served again: what was skipped meanwhile is stored.
 void Shares::keep(OwnedLane& lane) {
   lane.giving = false;
   lane.due.forget_horizon();
@@ -159,7 +159,7 @@ void Shares::keep(OwnedLane& lane) {
 void Shares::settle_release(const store::ReleaseLane& release, const store::Outcome& outcome) {
   if (!parts_.lanes.table().is_giving_back(release.lane)) return;
   if (outcome.kind == store::OutcomeKind::outcome_unknown)
-    return parts_.outgoing.push(release);  // it may be said twice
+    return parts_.outgoing.push(release);  // it may be sent twice
   parts_.lanes.table().given_back(release.lane);
   tell_soon();
 }
@@ -178,7 +178,8 @@ void Shares::tell_soon() {
   if (is_shared()) beat_at_ = std::min(beat_at_, parts_.clock.monotonic() + parts_.options.lease / news_per_lease);
 }
 
-// A stopping engine takes nothing. It would only answer its own beats, where a ring also reaches who rang.
+// A stopping engine takes nothing. It would only react to its own reports, where a notification also reaches its
+// sender.
 void Shares::hear() {
   if (is_shared() && !parts_.stopping) beat_at_ = parts_.clock.monotonic();
 }

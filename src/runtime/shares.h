@@ -1,12 +1,12 @@
-// Shares: which lanes this engine should have. It beats: it says that it lives and what it holds, hears who else does,
-// and from that takes what is free of its share and gives back what is too much (lane_share.h). A beat goes out with
-// the renewals of the lanes, and is answered as they are: nothing is polled or read.
+// Shares: which lanes this engine should have. It sends reports: that it is alive and what it holds. The reply lists
+// the other engines; from that it takes free lanes up to its share and gives back its surplus (lane_share.h). A report
+// goes out with the renewals of the lanes, and is answered with them: nothing is polled or read.
 //
-// A lane is given back in good order: nothing new of it is decided or handed out, what is on its way and what workers
-// have of it is finished, then it is released. What takes longer than that may is left alone, and another lane is
-// tried: a run is never cut off, and no lane stands still for long, because engines come and go.
+// A lane is given back in order: nothing new of it is decided or handed out, what is on its way and what workers have
+// of it is finished, then it is released. If that takes too long the lane is kept, and another one is tried: joining
+// and leaving engines never cut off an attempt and never block a lane for long.
 //
-// Where lanes have no lease (one process has them all) nothing of this happens.
+// Where lanes have no lease (one process has them all) this class does nothing.
 #pragma once
 
 #include <map>
@@ -24,11 +24,11 @@ class Shares {
  public:
   explicit Shares(Parts& parts) : parts_(parts) {}
 
-  void tick();       // what is due: a beat, renewals, lanes to ask for, lanes to give back
-  void stop();       // takes nothing more, and says so
-  void leave();      // nobody need wait until it is missed
+  void tick();       // what is due: a report, renewals, lanes to ask for, lanes to give back
+  void stop();       // takes nothing more, and reports that
+  void leave();      // the others need not wait until it is missed
   void tell_soon();  // what it holds has changed
-  void hear();       // somebody came or went, or gave lanes back
+  void hear();       // an engine came or went, or gave lanes back
   void settle_beat(const store::BeatEngine& beat, const store::Outcome& outcome);
   void settle_release(const store::ReleaseLane& release, const store::Outcome& outcome);
   std::optional<Duration> next_wake() const;
@@ -44,12 +44,12 @@ class Shares {
   void keep(OwnedLane& lane);
 
   Parts& parts_;
-  bool beat_out_ = false;  // its answer is not here yet
-  bool known_ = false;     // an earlier beat of this life was answered
+  bool beat_out_ = false;  // its reply is not here yet
+  bool known_ = false;     // an earlier report of this process was answered
   Duration beat_at_{0};
-  Duration look_at_{0};                      // at what is to be given back
+  Duration look_at_{0};                      // when to check what is to be given back
   std::map<core::LaneId, Duration> giving_;  // since when
-  std::map<core::LaneId, Duration> kept_;    // could not be given back, the last time it was tried
+  std::map<core::LaneId, Duration> kept_;    // could not be given back, at the last attempt
 };
 
 }  // namespace pawl::runtime

@@ -1,5 +1,5 @@
-// StoreClock: what time it is for an engine. Timers, leases and ends are by the store's clock, which all processes on
-// it share; how long something takes is by this process's own.
+// StoreClock: the time for an engine. Timers, leases and ends use the store's clock, which all processes on it share;
+// durations are measured by this process's own clock.
 #pragma once
 
 #include "base/clock.h"

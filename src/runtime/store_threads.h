@@ -1,5 +1,5 @@
-// StoreThreads: carry groups and reads to a store that is far away, as many at a time as it has connections. What
-// became of them is told in the order of the answers. Each thread waits for one call; the engine waits for none.
+// StoreThreads: send groups and reads to a remote store, as many at a time as it has connections. Outcomes are reported
+// in the order of the replies. Each thread waits for one call; the engine waits for none.
 #pragma once
 
 #include <condition_variable>
@@ -34,7 +34,7 @@ class StoreThreads {
   using Told = std::variant<Committed, Answered, CarriedOut>;
 
   // `tell` is called by these threads. The store must outlive this object; without `duplex` it gets no DuplexBatch.
-  // Throws std::system_error if a thread cannot be made.
+  // Throws std::system_error if a thread cannot be created.
   StoreThreads(store::Store& store, store::DuplexStore* duplex, std::size_t threads, std::function<void(Told)> tell);
   ~StoreThreads();  // finishes what was pushed
   StoreThreads(const StoreThreads&) = delete;

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::string_view prefix = "w-";
 constexpr std::size_t shown_max = 40;
-// A token fits a signed integer, so the mask leaves the highest bit alone.
+// A token fits a signed integer, so the mask leaves the highest bit unchanged.
 constexpr std::uint64_t masked_bits = std::numeric_limits<std::uint64_t>::max() >> 1;
 
 std::uint64_t mask_of(const core::Guid& store) { return (store.high ^ store.low) & masked_bits; }
 
-// Takes a number and the '-' behind it, if it is not the last. None: it is not what format() writes.
+// Takes a number and the '-' after it, if it is not the last. None: the text is not in the form that format() writes.
 template <class Number>
 std::optional<Number> take(std::string_view& text, bool last) {
   Number number = 0;

@@ -19,19 +19,19 @@ using Opened = Result<std::shared_ptr<store::OpenTransaction>>;
 constexpr Duration begin_again_first = std::chrono::milliseconds(10);
 constexpr Duration begin_again_most = std::chrono::seconds(1);
 
-// Of a store with one writer: the thread that commits gives it.
+// For a store with one writer: the committing thread hands it out.
 Opened ask_for_one(const core::WorkItem& item, const CallSite& site) {
   auto opened = std::make_shared<std::promise<Opened>>();
   auto answer = opened->get_future();
   site.tell(TransactionWanted{run_of(item), std::move(opened)});
   try {
     return answer.get();
-  } catch (const std::future_error&) {  // the engine ended and took the question with it
+  } catch (const std::future_error&) {  // the engine ended and dropped the request
     return Error{ErrorCode::fenced, "this process stops"};
   }
 }
 
-// A store that does not answer now is no failed try. `retry_later` is tried again for a while.
+// If the store does not reply now, that is not a failed attempt. `retry_later` is retried for a while.
 Opened begin(const core::WorkItem& item, const CallSite& site) {
   const SystemClock clock;
   const Duration until = clock.monotonic() + limits::transaction_begin_wait;
@@ -70,13 +70,13 @@ void call_transaction(const core::WorkItem& item, const TransactionWorker& worke
   if (auto refusal = line.refusal()) reply = std::move(*refusal);
   if (reply.status() == Reply::Status::later) reply = refuse_later();
   const Status sound = transaction->sound();
-  // The store went away under it, or had to choose: nobody's mistake, and no failed try.
+  // The store became unreachable, or preferred another transaction: this is not a failed attempt.
   const bool lost = !sound && sound.error().code == ErrorCode::retry_later;
   if (!sound && reply.status() == Reply::Status::success) reply = failed_call(sound.error().detail);
   const bool succeeds = reply.status() == Reply::Status::success;
   if (!succeeds) transaction->roll_back();
   if (lost) return site.tell(Undone{run_of(item)});
-  // It was told to leave, and says that it did.
+  // It was told to stop, and its error reports that.
   if (!succeeds && site.stopping.load(std::memory_order_relaxed)) return site.tell(GivenBack{item, core::Began::yes});
   WorkAnswer answer = answer_to(item, reply);
   if (succeeds) answer.transaction = std::move(transaction);

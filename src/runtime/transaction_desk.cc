@@ -9,7 +9,7 @@ void TransactionDesk::refuse_all(const Error& why) {
   for (TransactionWanted& wanted : std::exchange(waiting_, {})) wanted.opened->set_value(why);
 }
 
-// Whoever came first, but for those whose job has something on its way.
+// The first one in the queue whose job has nothing on its way.
 bool TransactionDesk::begin_next() {
   const auto next = std::find_if(waiting_.begin(), waiting_.end(), [this](const TransactionWanted& wanted) {
     return engine_.hold_for_transaction(wanted.run.ref.run);

@@ -1,5 +1,5 @@
-// TransactionDesk: of a store with one writer, which worker has its transaction. One at a time, between two groups:
-// until it is over nothing else is committed, so one that takes too long is undone. Of the engine's thread.
+// TransactionDesk: for a store with one writer, which worker has its transaction. One at a time, between two groups:
+// until it is over nothing else is committed, so one that takes too long is rolled back. For the engine's thread.
 #pragma once
 
 #include <deque>
@@ -16,18 +16,18 @@ namespace pawl::runtime {
 
 class TransactionDesk {
  public:
-  // `store`: none of such a kind, and nobody asks.
+  // `store`: null if the store is of another kind; then nothing is asked.
   TransactionDesk(store::TransactionStore* store, const Clock& clock, Engine& engine)
       : store_(store), clock_(clock), engine_(engine) {}
 
   void want(TransactionWanted wanted) { waiting_.push_back(std::move(wanted)); }
-  void refuse_all(const Error& why);  // who waits
+  void refuse_all(const Error& why);  // those that wait
 
   // REQUIRES: nothing is being committed. True: one has begun.
   bool begin_next();
-  bool is_open();  // when it is not any more, the engine is told
-  void look();     // whether it is over; one whose time is over is undone
-  void close();    // undoes it whether or not
+  bool is_open();  // when it is closed, the engine is told
+  void look();     // checks whether it is over; rolls it back when its time is over
+  void close();    // rolls it back in any case
   std::optional<Duration> until() const { return open_ ? std::optional(open_->until) : std::nullopt; }
 
  private:

@@ -1,4 +1,4 @@
-// A worker's transaction over a real file, with every commit of a run broken in each way: what it wrote is there once.
+// A worker's transaction over a real file, with every commit broken in each way: its writes are there once.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ class TransactionFaults : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Whether the plan had a commit with this number, once the job has ended well.
+  // Whether the plan had a commit with this number, after the job has completed.
   bool run_with(std::uint64_t number, Kind kind) {
     const std::string path = format("{}/{}-{}.db", folder_, static_cast<int>(kind), number);
     auto file = store::sqlite::Store::open(path, {});

@@ -16,18 +16,18 @@ namespace {
 
 constexpr std::int32_t code_not_committed = 500;
 
-// The run that an answer is of.
+// The attempt that a reply belongs to.
 std::optional<WorkRun> run_of(RunId run, const core::Delivery& delivery) {
   const auto* response = std::get_if<core::Response>(&delivery.message.body);
   if (response == nullptr || delivery.origin != core::Origin::unstored) return std::nullopt;
   return WorkRun{WorkRef{run, response->activity}, response->token};
 }
 
-// What a bundle makes of an answer.
+// What a bundle does with a reply.
 enum class Taking : std::uint8_t {
-  counts,  // its work is done: what the worker wrote belongs to it
+  counts,  // its work is done: the worker's writes belong to it
   stored,  // it would count later, and might be refused then
-  other,   // it does not count: the bundle says why
+  other,   // it does not count: the bundle has the reason
 };
 Taking taking_of(const core::Bundle& bundle, const core::Guid& answer) {
   using Step = ledger::MessageLedger::Step;
@@ -74,10 +74,10 @@ std::size_t Transactions::left_to_decide(OwnedLane& lane, HotJob& job) {
   if (kept_.empty() && held_.empty()) return job.queue.size();
   const RunId run = job.state.job.run;
   const auto with_transaction = [&](const core::Delivery& delivery) { return is_kept(run, delivery); };
-  // In front of all others: it is taken from there when its fate is known.
+  // Before all others: it is taken from there when its outcome is known.
   const auto others = std::stable_partition(job.queue.begin(), job.queue.end(), with_transaction);
   if (others == job.queue.begin()) return held_.contains(run) ? 0 : job.queue.size();
-  // Without fusion a message may be between two of its steps: nothing comes before it.
+  // Without fusion a message may be between two of its steps: it must be finished first.
   const auto half = job.state.half_done();
   const bool has_half = half && std::any_of(others, job.queue.end(), [&](const core::Delivery& delivery) {
                           return delivery.message.guid == *half;
@@ -90,8 +90,8 @@ std::size_t Transactions::left_to_decide(OwnedLane& lane, HotJob& job) {
   return 0;
 }
 
-// All of its steps in one bundle, with fusion or without: what is stored before it is decided could be refused later,
-// when what the worker wrote cannot be undone any more.
+// All of its steps in one bundle, with fusion or without: a reply that is stored before it is decided could be refused
+// later, when the worker's writes cannot be rolled back any more.
 void Transactions::decide(OwnedLane& lane, HotJob& job) {
   const core::Delivery& answer = job.queue.front();
   const auto& response = std::get<core::Response>(answer.message.body);
@@ -108,20 +108,20 @@ void Transactions::decide(OwnedLane& lane, HotJob& job) {
     if (!lane.giving) parts_.workshop.claim_for_local_workers(bundle);
     return parts_.jobs.launch(job, std::move(bundle), std::move(transaction));
   }
-  transaction.reset();  // undone, before anything else is committed
+  transaction.reset();  // rolled back, before anything else is committed
   if (taking == Taking::stored) return do_not_take(lane, job, *decision.bundle);
-  if (decision.bundle) {  // the answer is refused, and the job stops for it
+  if (decision.bundle) {  // the reply is refused, and the job stops because of it
     core::Bundle bundle = std::move(*decision.bundle);
     decision.bundle.reset();
     job.decision = std::move(decision);
     return parts_.jobs.launch(job, std::move(bundle), nullptr);
   }
-  job.queue.erase(job.queue.begin());  // late: nobody waits for it
+  job.queue.erase(job.queue.begin());  // late: it is not needed
   parts_.jobs.rest(job);
 }
 
-// The bundle would store the answer for later, since the job stands still, or has to stop. The answer was undone: when
-// the job goes on, its work is found claimed by a run that is gone, and is handed out again.
+// The bundle would store the reply for later, because the job is stopped, or must stop. The transaction was rolled
+// back: when the job continues, its work is found claimed by an attempt that is gone, and is handed out again.
 void Transactions::do_not_take(OwnedLane& lane, HotJob& job, const core::Bundle& bundle) {
   job.queue.erase(job.queue.begin());
   if (!core::is_stopped(job.state.job.status))
@@ -150,7 +150,7 @@ std::optional<store::Outcome> Transactions::came_back(Group& group, const Result
   return store::Outcome{OutcomeKind::conflict, error.detail, {}};
 }
 
-// What the worker's SQL left cannot be committed: a failed try, in a bundle of its own.
+// The worker's SQL cannot be committed: a failed attempt, in a separate bundle.
 void Transactions::fail(const core::Bundle& bundle, const core::Delivery& answer, const std::string& why) {
   const auto& response = std::get<core::Response>(answer.message.body);
   parts_.jobs.came_back(bundle);

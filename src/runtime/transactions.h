@@ -1,9 +1,9 @@
-// Transactions: answers that came with what their worker wrote. Each is decided alone, and its bundle is committed by
-// that very transaction; where it is not, the answer goes with it, and the work is run again. So both happened, or
-// neither.
+// Transactions: replies that come with the worker's writes. Each is decided alone, and its bundle is committed by that
+// same transaction. If the commit fails, the reply is dropped with it, and the work is attempted again. So both
+// happened, or neither.
 //
-// A store that has one writer commits nothing else while a transaction is open. Then its job is held: nothing is
-// decided for it that could only be committed behind the answer which waits for it.
+// A store with one writer commits nothing else while a transaction is open. Then its job is held: nothing is decided
+// for it that could only be committed after the reply.
 #pragma once
 
 #include <map>
@@ -27,18 +27,18 @@ class Transactions {
  public:
   explicit Transactions(Parts& parts) : parts_(parts) {}
 
-  // The answer of this run is about to be delivered.
+  // The reply of this attempt is about to be delivered.
   void keep(const WorkRun& run, std::shared_ptr<store::OpenTransaction> transaction);
-  void drop(const WorkRun& run) { kept_.erase(run); }  // its answer is lost, so what it wrote is undone
+  void drop(const WorkRun& run) { kept_.erase(run); }  // its reply is lost, so its writes are rolled back
 
   // False: something of its job is on its way to the store and has to arrive first.
   bool hold(RunId run);
   void release(RunId run);
 
-  // How many of the job's deliveries, from the first, are to be decided as usual. None of them while it is held; and an
-  // answer with a transaction is decided here.
+  // How many of the job's deliveries, from the first, are to be decided as usual. None while it is held; and a reply
+  // with a transaction is decided here.
   std::size_t left_to_decide(OwnedLane& lane, HotJob& job);
-  // What became of the group's bundle. None: that is settled.
+  // The outcome of the group's bundle. None: it is settled.
   std::optional<store::Outcome> came_back(Group& group, const Result<std::vector<store::Outcome>>& result);
 
  private:

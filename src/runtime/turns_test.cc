@@ -23,7 +23,7 @@ class TurnsTest : public ::testing::Test {
     const HotJob* job = turns_.next(now_);
     return job == nullptr ? 0 : job->state.job.run.raw();
   }
-  // One decision of a job, and the commit of it.
+  // One decision of a job, and its commit.
   std::size_t serve(std::uint64_t run, bool goes_on) {
     const std::size_t steps = turns_.steps_for(job(run), now_);
     job(run).goes_on = goes_on;

@@ -6,7 +6,7 @@ namespace pawl::runtime {
 
 namespace {
 
-// Of one topic: enough that the end of some of these jobs does not hide that others wait.
+// For one topic: enough that the end of some of these jobs does not hide that others wait.
 constexpr std::size_t refs_max = 16;
 
 }  // namespace
@@ -37,7 +37,7 @@ std::vector<UnservedTopics::Question> UnservedTopics::take_due(Duration now) {
 
 bool UnservedTopics::still_waits(const Topic& topic) {
   const auto found = topics_.find(topic.raw());
-  if (found == topics_.end() || found->second.said) return false;  // it is served meanwhile
+  if (found == topics_.end() || found->second.said) return false;  // it is served now
   found->second = Waiting{{}, false, true};
   return true;
 }

@@ -1,5 +1,6 @@
-// UnservedTopics: topics that nobody in this process serves though work waits for them. After limits::unserved_after
-// the engine looks whether some of it still waits, and says so once for each topic, however many jobs there are.
+// UnservedTopics: topics that no worker of this process serves although work waits for them. After
+// limits::unserved_after the engine checks whether some of it still waits, and reports it once for each topic,
+// independent of the number of jobs.
 // Threads: one.
 #pragma once
 
@@ -18,8 +19,8 @@
 
 namespace pawl::limits {
 
-inline constexpr std::chrono::seconds unserved_after{10};  // work that waited so long for a topic that nobody serves
-inline constexpr std::size_t unserved_topics_max = 1000;   // is reported: once for each of so many topics
+inline constexpr std::chrono::seconds unserved_after{10};  // work that waited this long for an unserved topic
+inline constexpr std::size_t unserved_topics_max = 1000;   // is reported: once for each of at most this many topics
 
 }  // namespace pawl::limits
 
@@ -28,23 +29,23 @@ namespace pawl::runtime {
 class UnservedTopics {
  public:
   void waits(const Topic& topic, const WorkRef& ref, Duration now);
-  void served(const Topic& topic) { topics_.erase(topic.raw()); }  // the next time it is not, that is said again
+  void served(const Topic& topic) { topics_.erase(topic.raw()); }  // if it is unserved again, that is reported again
 
   struct Question {
     Topic topic{""};
     WorkRef ref;
   };
-  // Work that has waited long enough to be asked about; each is given once.
+  // Work that has waited long enough to be checked; each is returned once.
   std::vector<Question> take_due(Duration now);
-  // It still waits. True: that is to be said now.
+  // It still waits. True: report it now.
   bool still_waits(const Topic& topic);
-  // It does not: the next one of the topic is asked about.
+  // It does not wait any more: the next one of the topic is checked.
   void is_gone(const Topic& topic);
   std::optional<Duration> next() const;
 
  private:
   struct Waiting {
-    std::deque<std::pair<WorkRef, Duration>> refs;  // with the time to ask; the oldest first, some of them
+    std::deque<std::pair<WorkRef, Duration>> refs;  // with the time to check; the oldest first, some of them
     bool asked = false;                             // about one that is no longer in `refs`
     bool said = false;
   };

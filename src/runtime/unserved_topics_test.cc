@@ -1,4 +1,4 @@
-// Topics that nobody serves: what an engine says of them, and when.
+// Topics that no worker serves: what an engine reports, and when.
 #include "runtime/unserved_topics.h"
 
 #include "runtime/engine_bench.h"
@@ -16,7 +16,7 @@ class UnservedTopicsTest : public ::testing::Test {
     bench_.settle();
   }
   std::size_t said() const { return bench_.events.problems.size(); }
-  Bench bench_{core::Fusion::on, "e1", 1, std::chrono::hours(24)};  // its lanes stay its own
+  Bench bench_{core::Fusion::on, "e1", 1, std::chrono::hours(24)};  // it keeps its lanes
 };
 
 TEST_F(UnservedTopicsTest, is_said_when_work_has_waited_long_enough) {

@@ -39,7 +39,7 @@ Reply one_answer() {
 
 WorkAnswer unsaid_answer(const core::WorkItem& item) { return {item.run, item.activity, item.token, item.request}; }
 
-// A reply that can be taken as it is.
+// A reply that can be accepted.
 Reply checked(Reply reply) {
   if (!fits(reply.data())) return too_large(reply.data().size());
   const bool can_wait = reply.within() > Duration{0} && reply.within() <= limits::duration_max;

@@ -1,5 +1,5 @@
-// What calls of users' code have in common: what it is given, what it may say meanwhile, and the only place where its
-// exceptions end. Internal to worker_call.cc and transaction_call.cc.
+// What calls of users' code have in common: the input, the messages that it may send, and the only place where its
+// exceptions are caught. Internal to worker_call.cc and transaction_call.cc.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class RunLine final : public detail::WorkLine {
   enum class Answers : std::uint8_t {
     many,
     one
-  };  // one: it is committed with what the worker wrote, so there is none before it
+  };  // one: it is committed with the worker's writes, so there is none before it
 
   RunLine(const core::WorkItem& item, const CallSite& site, Answers answers = Answers::many)
       : item_(item), site_(site), answers_(answers) {}
@@ -31,7 +31,7 @@ class RunLine final : public detail::WorkLine {
   void heartbeat(Payload progress) override;
   bool cancelled() const override { return site_.cancelled.load(std::memory_order_relaxed); }
 
-  // Something was said that no store takes: the work fails for it.
+  // The worker sent something that no store accepts: the work fails because of it.
   std::optional<Reply> refusal();
 
  private:
@@ -51,8 +51,8 @@ class RunLine final : public detail::WorkLine {
 detail::WorkFacts facts_of(const core::WorkItem& item, const core::Guid& store);
 bool fits(const Payload& data);
 std::string words_of(const std::exception& error);
-Reply failed_call(const std::string& why);  // a failed try
-// A reply that can be taken as it is, whatever the code does.
+Reply failed_call(const std::string& why);  // a failed attempt
+// Always returns a reply that can be accepted, whatever the code does.
 Reply call_user(const std::function<Reply()>& code);
 WorkAnswer answer_to(const core::WorkItem& item, const Reply& reply);
 

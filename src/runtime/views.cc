@@ -150,7 +150,7 @@ JobView view_of(const core::JobRow& job) {
   return view;
 }
 
-// A join that nothing reached any more waits for nobody once its job is over: it never opened.
+// A join that was never reached waits for nothing after its job has ended: it never opened.
 core::ActivityStatus shown_status(const core::JobState& state, const core::Activity& activity, const Graph* graph) {
   const bool waits = activity.status == core::ActivityStatus::open && core::is_closed(state.job.status);
   const bool join = graph != nullptr && activity.node < graph->nodes().size() &&
@@ -166,14 +166,14 @@ Effect effect_of(const core::JobState& state, const core::Activity& activity) {
     case core::ActivityStatus::errored:
       return Effect::failed;
     case core::ActivityStatus::skipped:
-      // A worker may have been at what was called off.
+      // A worker may have begun what was cancelled.
       return activity.code == core::code_called_off ? Effect::unknown : Effect::none;
     case core::ActivityStatus::open:
       break;
   }
   const core::WorkItem* item = state.find_work(activity.seq);
-  // Without its item an open activity was answered a moment ago, or swept with its job while a worker may have
-  // been at it.
+  // Without its item an open activity was answered a moment ago, or removed with its job while a worker may have begun
+  // it.
   if (item == nullptr) return core::is_closed(state.job.status) ? Effect::unknown : Effect::started;
   if (item->life.unknown) return Effect::unknown;
   return item->token == core::WorkToken(0) ? Effect::intended : Effect::started;
@@ -184,7 +184,7 @@ Payload shown_in(const Graph* graph, std::uint32_t node, const Payload& kept) {
   return known ? graph->program()->shown(node, kept) : kept;
 }
 
-// Jobs of more activities are shown without what was sent: each input is an expression to evaluate.
+// Jobs with more activities are shown without inputs: each input is an expression to evaluate.
 constexpr std::size_t inputs_shown_max = 1'000;
 
 void add_input(ActivityView& view, const core::Draft& draft, const core::Activity& activity,
@@ -194,7 +194,7 @@ void add_input(ActivityView& view, const core::Draft& draft, const core::Activit
     return;
   }
   if (view.kind == Graph::Kind::trigger) {
-    view.input = activity.output;  // a trigger's output is what it was given
+    view.input = activity.output;  // a trigger's output is its input
     return;
   }
   if (auto sent = program.sent(core::Sight{draft, activity.node, activity.at, activity.opened_at})) {
@@ -247,7 +247,7 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
 }
 
 void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph* graph) {
-  // The trigger hands on what the job was given; a job that has not started has it in its inbox.
+  // The trigger's output is the job's input; a job that has not started has it in its inbox.
   if (const core::Activity* trigger = stored.state.find(core::ActivitySeq(0))) detail.input = trigger->output;
   for (const core::InboxMessage& waiting : stored.inbox) {
     if (const auto* start = std::get_if<core::Start>(&waiting.message.body)) detail.input = start->input;

@@ -32,7 +32,7 @@ std::optional<JobView> Waiters::Place::wait(Duration at_most) {
 }
 
 void Waiters::tell(const core::JobRow& job) {
-  std::shared_ptr<Entry> entry;  // kept: who waits may be gone before it is rung
+  std::shared_ptr<Entry> entry;  // kept: the waiting thread may be gone before it is notified
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(job.run);

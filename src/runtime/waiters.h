@@ -1,5 +1,5 @@
-// Waiters: threads that wait for a job to end. Each job that is waited for has a bell of its own: a thread is woken
-// when its job has ended, and by nothing else. Any thread may call it.
+// Waiters: threads that wait for a job to end. Each such job has a separate condition variable: a thread is woken only
+// when its job has ended. Any thread may call it.
 #pragma once
 
 #include <condition_variable>
@@ -20,15 +20,15 @@ class Waiters {
   struct Entry;
 
  public:
-  // Registers before the caller looks at the store, so that an end between the look and the wait is heard. What
-  // was told before that is not: a parked job may have gone on since.
+  // Registers before the caller reads the store, so that an end between the read and the wait is noticed. Earlier
+  // reports do not count: a parked job may have continued since.
   class Place {
    public:
     Place(Waiters& waiters, RunId run);
     ~Place();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
-    // None: the time is over, or it is better to look at the store again.
+    // None: the time is over, or the store should be read again.
     std::optional<JobView> wait(Duration at_most);
 
    private:
@@ -40,11 +40,11 @@ class Waiters {
   };
 
   void tell(const core::JobRow& job);
-  // Nobody here will tell any more: whoever waits looks for itself.
+  // No notifications come from now on: the waiting threads read the store themselves.
   void look_again();
 
  private:
-  struct Entry {  // of one job
+  struct Entry {  // for one job
     std::mutex mutex;
     std::condition_variable changed;
     std::uint64_t told = 0;      // guarded by mutex

@@ -54,7 +54,7 @@ TEST(WaitersTest, an_end_wakes_who_waits_for_that_job_and_nobody_else) {
     });
   while (registered < callers) std::this_thread::yield();
   {
-    // A thousand other jobs end, one that is waited for among them.
+    // A thousand other jobs end, one that another thread waits for among them.
     Waiters::Place other(waiters, RunId(callers));
     for (int i = 0; i < rings; ++i) {
       waiters.tell(ended_job(callers));
@@ -64,7 +64,7 @@ TEST(WaitersTest, an_end_wakes_who_waits_for_that_job_and_nobody_else) {
   for (int i = 0; i < callers; ++i) waiters.tell(ended_job(static_cast<std::uint64_t>(i)));
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(heard, callers);
-  // Once for the end, and now and then for the mutex.
+  // Once for the end, and sometimes for the mutex.
   EXPECT_LT(sleeps, callers * 4);
 }
 
@@ -96,7 +96,7 @@ TEST(WaitersTest, who_must_look_for_itself_is_woken_without_an_end) {
   EXPECT_TRUE(place.wait(60s));
 }
 
-// A runtime over a store that counts what is read.
+// A runtime over a store that counts reads.
 class WaitTest : public testing::Test {
  protected:
   WaitTest() {
@@ -132,7 +132,7 @@ class WaitTest : public testing::Test {
 TEST_F(WaitTest, reads_the_jobs_row_when_it_begins_and_when_its_time_is_over) {
   const RunId run = submit();
   while (!runtime_->owns()) std::this_thread::yield();
-  std::this_thread::sleep_for(50ms);  // the engine reads what it needs to be at rest
+  std::this_thread::sleep_for(50ms);  // the engine reads what it needs until it is idle
   const auto before = reads_->reads();
   EXPECT_EQ(runtime_->job(run).wait(500ms).error().code, ErrorCode::retry_later);
   EXPECT_EQ(reads_->reads() - before, 2u);
@@ -149,7 +149,7 @@ TEST_F(WaitTest, goes_on_by_itself_when_the_runtime_stops) {
   while (!waiting) std::this_thread::yield();
   std::this_thread::sleep_for(20ms);
   runtime_->stop();
-  // Another engine ends the job: nobody here is told.
+  // Another engine ends the job: this process gets no notification.
   const auto begin = std::chrono::steady_clock::now();
   OpenedStore opened;
   opened.store = std::make_unique<store::fault::Store>(memory_, store::fault::Options{});

@@ -7,7 +7,7 @@ namespace pawl::runtime {
 
 namespace {
 
-// Behind the hash of the rule that made it stand the values that people know.
+// The hash of the rule comes first, then the values that people know.
 std::string values_of(const std::string& mailbox_key) {
   const auto colon = mailbox_key.find(':');
   return colon == std::string::npos ? mailbox_key : mailbox_key.substr(colon + 1);

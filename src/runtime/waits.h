@@ -1,4 +1,4 @@
-// What an open activity waits for, in the words of the public API.
+// What an open activity waits for, in the form of the public API.
 #pragma once
 
 #include <optional>

@@ -29,7 +29,7 @@ void WorkDesk::give_slot(const WorkNeed& need) {
   if (need.once) --once_;
 }
 
-// It may be larger than was thought when its slot was taken: a run before it may have left word how far it came.
+// It may be larger than expected when its slot was taken: an earlier attempt may have stored progress.
 void WorkDesk::begin(const WorkRef& ref, core::WorkToken token, const WorkNeed& need) {
   if (const auto claimed = claiming_.find(ref); claimed != claiming_.end()) {
     bytes_ = bytes_ - claimed->second.bytes + need.bytes;
@@ -81,7 +81,7 @@ std::vector<WorkRun> WorkDesk::runs_in(core::LaneId lane) const {
   std::vector<WorkRun> runs;
   for (const auto& [run, state] : running_)
     if (state.counts && core::lane_of(run.ref.run) == lane) runs.push_back(run);
-  // The same order on every machine: the simulator repeats runs.
+  // The same order on every machine: the simulator repeats its runs.
   std::sort(runs.begin(), runs.end(), [](const WorkRun& a, const WorkRun& b) {
     return std::tie(a.ref.run, a.ref.activity, a.token) < std::tie(b.ref.run, b.ref.activity, b.token);
   });
@@ -152,7 +152,7 @@ WorkDesk::Queues* WorkDesk::first_queues() {
 }
 
 std::optional<WaitingWork> WorkDesk::next_waiting(Duration now) {
-  // A suspect has its turn whenever none is out: a busy queue must not keep it waiting for ever.
+  // A suspect has its turn whenever no other one is running: a busy queue must not delay it for ever.
   const bool suspect =
       !suspects_.empty() && has_room(suspects_.front().need.once) && (!suspect_out_ || now >= suspect_until_);
   Queues* queues = suspect ? nullptr : first_queues();

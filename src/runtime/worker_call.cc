@@ -26,7 +26,7 @@ ProbeAnswer::Kind kind_of(Finding::Kind kind) {
   return ProbeAnswer::Kind::cannot_tell;
 }
 
-// What the probe said, or why it could not: then a person has to look.
+// The probe's finding, or why there is none: then a person must decide.
 Result<Finding> ask(const Probe& probe, const Work& work) {
   try {
     Finding result = probe(work);
@@ -45,15 +45,15 @@ Result<Finding> ask(const Probe& probe, const Work& work) {
 }  // namespace
 
 void call_worker(const core::WorkItem& item, const Worker& worker, const CallSite& site) {
-  // Is it still wanted? The last moment to ask: from here on the effect may happen.
+  // Is it still needed? This is the last moment to check: from here on the effect may happen.
   if (site.cancelled.load(std::memory_order_relaxed)) return site.tell(GivenBack{item, core::Began::no});
   RunLine line(item, site);
   Work work(facts_of(item, site.store), line);
   Reply reply = call_user([&] { return worker(work); });
   if (auto refusal = line.refusal()) reply = std::move(*refusal);
   if (reply.status() == Reply::Status::later) return site.tell(Detached{run_of(item), reply.within()});
-  // It was told to leave, and says that it did: not the word of a try that failed. Above all not of one that may have
-  // acted: whether it did is for the probe to say, or for a person.
+  // It was told to stop, and its error reports that: this is not a failed attempt. Especially if it may have acted:
+  // whether it did is for the probe or a person to decide.
   const bool told_to_leave = site.stopping.load(std::memory_order_relaxed) ||
                              (item.life.at_most_once && site.cancelled.load(std::memory_order_relaxed));
   if (reply.status() != Reply::Status::success && told_to_leave) return site.tell(GivenBack{item, core::Began::yes});
@@ -61,7 +61,7 @@ void call_worker(const core::WorkItem& item, const Worker& worker, const CallSit
 }
 
 void call_probe(const core::WorkItem& item, const Probe& probe, const CallSite& site) {
-  RunLine line(item, site);  // a probe only reads: it has no way to say anything but its answer
+  RunLine line(item, site);  // a probe only reads: it cannot send anything except its finding
   const Work work(facts_of(item, site.store), line);
   ProbeAnswer answer{item.run, item.activity, item.token, item.request, item.runs};
   if (const auto result = ask(probe, work)) {

@@ -1,4 +1,4 @@
-// One call of a user's worker or probe, on the thread of the caller.
+// One call of a user's worker or probe, on the calling thread.
 #pragma once
 
 #include <atomic>
@@ -18,17 +18,15 @@ namespace pawl::runtime {
 struct CallSite {
   const core::Guid& store;  // tokens are bound to it
   const std::atomic<bool>& cancelled;
-  const std::atomic<bool>& stopping;  // it is cancelled since the process stops, and for no other reason
+  const std::atomic<bool>& stopping;  // it is cancelled only because the process stops
   const std::function<void(WorkerWord)>& tell;
-  store::TransactionStore* transactions =
-      nullptr;  // of a store far away; of one with one writer they are asked for by `tell`
-  std::atomic<std::int64_t>* heard_at =
-      nullptr;  // when the worker last gave a sign of life, monotonic, in microseconds
+  store::TransactionStore* transactions = nullptr;  // of a remote store; with one writer, `tell` asks for them
+  std::atomic<std::int64_t>* heard_at = nullptr;    // the worker's last heartbeat or reply, monotonic, in microseconds
 };
 
 void call_worker(const core::WorkItem& item, const Worker& worker, const CallSite& site);
 void call_probe(const core::WorkItem& item, const Probe& probe, const CallSite& site);
-// With a transaction of the store, which goes with a successful answer and is undone otherwise (transaction_call.cc).
+// With a transaction of the store, which a successful reply commits; otherwise it is rolled back (transaction_call.cc).
 void call_transaction(const core::WorkItem& item, const TransactionWorker& worker, const CallSite& site);
 
 }  // namespace pawl::runtime

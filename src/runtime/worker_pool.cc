@@ -65,7 +65,7 @@ void WorkerPool::close(Duration wait) {
   const auto all_ended = [&] {
     return std::all_of(seats_.begin(), seats_.end(), [](const auto& seat) { return seat->ended || seat->written_off; });
   };
-  // An idle thread ends at once, however little time there is: only those that run are worth a wait.
+  // An idle thread ends at once, even with little time left: only busy ones need a wait.
   const auto all_idle_ended = [&] {
     return std::all_of(seats_.begin(), seats_.end(),
                        [](const auto& seat) { return seat->ended || seat->written_off || seat->task != nullptr; });
@@ -75,7 +75,7 @@ void WorkerPool::close(Duration wait) {
   for (const std::shared_ptr<Seat>& seat : seats_) {
     if (!seat->thread.joinable()) continue;
     if (seat->ended) {
-      lock.unlock();  // it has nothing left to do but to go
+      lock.unlock();  // it only has to exit
       seat->thread.join();
       lock.lock();
     } else {
@@ -93,7 +93,7 @@ void WorkerPool::give(std::vector<Task> tasks) {
     wake = std::min(shared_->sleeping, tasks.size());
     for (Task& task : tasks) {
       auto& queue = shared_->tasks[task.item.priority];
-      // What may act at most once counts as started: it is the next to begin.
+      // At-most-once work counts as started: it is the next to begin.
       if (task.item.life.at_most_once)
         queue.push_front(std::move(task));
       else
@@ -133,7 +133,7 @@ void WorkerPool::cancel(const std::vector<WorkRun>& runs) {
         shared_->awaited.store(true, std::memory_order_relaxed);
       }
     }
-    // A probe asks about a run that is over: it goes on.
+    // A probe is about an attempt that is over: it is not dropped.
     dropped = take_if([&](const Task& task) { return is_one_of(&task, unwanted); });
   }
   for (Task& task : dropped) shared_->options.tell(GivenBack{std::move(task.item), core::Began::no});
@@ -296,7 +296,7 @@ std::optional<WorkerPool::Task> WorkerPool::Shared::next_task() {
 
 void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Seat>& seat) {
   pthread_setname_np(pthread_self(), "pawl-worker");
-  std::optional<Task> places[2];  // the one at hand, and the last one: it goes without the lock
+  std::optional<Task> places[2];  // the current one, and the last one, which is destroyed without the lock
   std::size_t at = 0;
   std::unique_lock lock(shared->mutex);
   for (;; at ^= 1) {
@@ -346,7 +346,7 @@ void WorkerPool::run(const Shared& shared, const Task& task, Seat& seat) {
       shared.options.store, seat.cancelled, seat.stopping, shared.options.tell, shared.options.transactions.get(),
       &seat.heard_at};
   if (const auto* worker = std::get_if<2>(&task.code)) return call_transaction(task.item, **worker, site);
-  // A probe's word only wakes the engine, which looks after who does not return.
+  // The report of a probe only wakes the engine, which checks for workers that do not return.
   if (task.is_probe() || RunClocks::watches(task.item.life)) shared.options.tell(Begun{run_of(task.item)});
   if (const auto* worker = std::get_if<0>(&task.code))
     call_worker(task.item, **worker, site);

@@ -1,11 +1,11 @@
 // WorkerPool: the threads that run local workers and probes, the largest priority first, then the oldest.
 // Bounded by the engine's slots: it is never given more than it has room for. Any thread may call it.
 //
-// A worker is code that nobody can end from outside. One that was told to stop and does not return within the grace
-// time is reported, and another thread takes its place. So is one that nobody told to stop, but that has given no sign
-// of life for a long time: its answer still counts. There are at most limits::hung_threads_max such threads. When the
-// pool goes, one that runs on is left behind: all that it touches belongs to `Shared`, which lives as long as the last
-// thread.
+// A worker's code cannot be ended from outside. One that was told to stop and does not return within the grace time is
+// reported, and another thread takes its place. The same happens to one that was not told to stop but has sent nothing
+// for a long time: its reply still counts. There are at most limits::hung_threads_max such threads. When the pool is
+// destroyed, a worker that has not returned is left running: everything it uses belongs to `Shared`, which exists until
+// the last thread ends.
 #pragma once
 
 #include <atomic>
@@ -45,51 +45,55 @@ class WorkerPool {
   struct Options {
     std::size_t threads = 1;
     core::Guid store;   // makes idempotency keys differ between stores
-    Duration grace{0};  // between being told to stop and being called hung
-    // Called on the pool's threads, and on that of whoever calls the pool. It must not refer to anything that may go
-    // before the last worker returns, which may be never.
+    Duration grace{0};  // between being told to stop and counting as hung
+    // Called on the pool's threads, and on the threads that call the pool. It must not refer to anything that may be
+    // destroyed before the last worker returns, which may be never.
     std::function<void(WorkerWord)> tell;
-    std::shared_ptr<store::TransactionStore> transactions{};  // of a store far away (CallSite)
-    Duration silence{0};  // without a sign of life: then another thread takes the worker's place; 0: never
+    std::shared_ptr<store::TransactionStore> transactions{};  // of a remote store (CallSite)
+    // after this time without a reply or heartbeat another thread takes the worker's place; 0: never
+    Duration silence{0};
   };
-  // An error: not all of the threads could be made, and none is left.
+  // An error: not all of the threads could be created, and none is left.
   static Result<std::unique_ptr<WorkerPool>> start(Options options);
   ~WorkerPool() { close(Duration{0}); }
 
   void give(std::vector<Task> tasks);
-  // Nobody waits for these runs any more: what has not begun is not begun, what runs can see it.
+  // The results of these attempts are not needed any more: waiting ones do not begin, running ones can see it.
   void cancel(const std::vector<WorkRun>& runs);
-  // What of these has not begun is given back.
+  // Gives back those that have not begun.
   void withdraw(const std::vector<WorkRun>& runs);
-  // What was given and not begun: it will not be begun here.
+  // The tasks that have not begun: they will not begin here.
   std::vector<Task> take_back();
-  // The process stops: all that runs is told so.
+  // The process stops: tells all running workers.
   void cancel_all();
-  std::vector<std::string> running() const;  // who, for people
-  // Writes off who was told to stop and did not return. When to look again (monotonic); none: nobody is to return.
+  std::vector<std::string> running() const;  // names, for people
+  // Writes off workers that were told to stop and did not return. Returns when to call it again (monotonic); none: no
+  // worker is expected to return.
   std::optional<Duration> look();
-  // Finds workers that have given no sign of life for `silence`. When to look again; none: not before more is given.
+  // Finds workers that have sent nothing for `silence`. Returns when to call it again; none: not before more work is
+  // given.
   std::optional<Duration> look_for_silent();
-  // How many of those still run and have been replaced: so many more can begin something.
+  // How many of those still run and have been replaced: this many more can begin something.
   std::size_t silent() const { return shared_->silent.load(std::memory_order_relaxed); }
-  // Waits that long for what runs; what only waits is not begun, what runs on is left behind.
+  // Waits this long for running workers; waiting tasks do not begin, and workers that have not returned are left
+  // running.
   void close(Duration wait);
 
  private:
   struct Seat {  // of one thread
     // Guarded by the pool's mutex:
-    const Task* task = nullptr;       // that it runs now
-    std::optional<Duration> hung_at;  // it is to return by then
-    bool reported = false;            // that it did not
-    bool silence_said = false;        // that it gives no sign of life
+    const Task* task = nullptr;       // the current one
+    std::optional<Duration> hung_at;  // when it must have returned
+    bool reported = false;            // as not returned
+    bool silence_said = false;        // reported as silent
     bool replaced = false;            // another thread has its place: it ends when its worker returns
-    bool written_off = false;         // replaced, and nobody waits for it
+    bool written_off = false;         // replaced, and its reply is not expected
     bool ended = false;
     std::thread thread;
     // Read by the worker:
     std::atomic<bool> cancelled{false};
     std::atomic<bool> stopping{false};
-    std::atomic<std::int64_t> heard_at{0};  // its last sign of life, monotonic, in microseconds
+    std::atomic<std::int64_t> heard_at{0};  // the last heartbeat or reply, monotonic, in microseconds
   };
   struct Shared {
     explicit Shared(Options o) : options(std::move(o)) {}
@@ -103,9 +107,10 @@ class WorkerPool {
     std::map<std::int32_t, std::deque<Task>, std::greater<>> tasks;  // by priority, none empty; guarded by mutex
     std::size_t sleeping = 0;                                        // guarded by mutex
     bool closing = false;                                            // guarded by mutex
-    std::size_t replaced = 0;                                        // threads that run on; guarded by mutex
-    std::atomic<std::size_t> silent{0};                              // of these, not written off; set under mutex
-    std::atomic<bool> awaited{false};                                // somebody is to return; set under mutex
+    // replaced threads that still run; guarded by mutex
+    std::size_t replaced = 0;
+    std::atomic<std::size_t> silent{0};  // of these, not written off; set under mutex
+    std::atomic<bool> awaited{false};    // a worker is expected to return; set under mutex
   };
   explicit WorkerPool(Options options) : shared_(std::make_shared<Shared>(std::move(options))) {}
 
@@ -114,7 +119,7 @@ class WorkerPool {
   void write_off(const std::shared_ptr<Seat>& seat);
   static void serve(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Seat>& seat);
   static void run(const Shared& shared, const Task& task, Seat& seat);
-  // REQUIRES: both mutexes are held. True: another thread is to take its place. Adds to the text what becomes of it.
+  // REQUIRES: both mutexes are held. True: another thread is to take its place. Adds the consequence to the text.
   bool replace(Seat& seat, std::string& text);
   void add_replacement();
 

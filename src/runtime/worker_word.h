@@ -1,4 +1,4 @@
-// What worker threads tell the engine's thread.
+// The messages of worker threads to the engine's thread.
 #pragma once
 
 #include <future>
@@ -14,17 +14,17 @@
 
 namespace pawl::runtime {
 
-// The newest heartbeat of one run. A worker that says it in a loop overwrites it: one at the most waits in the
+// The newest heartbeat of one attempt. A worker that sends them in a loop overwrites it: at most one waits in the
 // engine's queue. Any thread may call it.
 class Heartbeat {
  public:
   explicit Heartbeat(const WorkRun& run) : run_(run) {}
 
   const WorkRun& run() const { return run_; }
-  // True: nothing waited, so the engine must be told that something does now.
+  // True: nothing waited before, so the engine must be notified.
   bool say(Payload progress) {
     const std::lock_guard lock(mutex_);
-    if (!progress.empty()) progress_ = std::move(progress);  // a bare beat unsays nothing
+    if (!progress.empty()) progress_ = std::move(progress);  // a heartbeat without progress keeps the last progress
     return !std::exchange(waits_, true);
   }
   Payload take() {
@@ -40,7 +40,7 @@ class Heartbeat {
   bool waits_ = false;  // guarded by mutex_
 };
 
-// The worker left the answer to whoever has the token.
+// The worker left the reply to the holder of the token.
 struct Detached {
   WorkRun run;
   Duration within;
@@ -49,11 +49,11 @@ struct WorkerProblem {
   std::string text;
   std::string about{};  // what many of them have in common (EngineEvents::problem_of_many); empty: nothing
 };
-// A thread takes it: said only of runs whose times are watched (RunClocks).
+// A thread begins it: sent only for attempts whose times are watched (RunClocks).
 struct Begun {
   WorkRun run;
 };
-// No worker was called, or it was told that the process stops and left.
+// No worker was called, or the worker left because the process stops.
 struct GivenBack {
   core::WorkItem item;
   core::Began began = core::Began::no;
@@ -63,11 +63,11 @@ struct Hung {
   WorkRun run;
 };
 
-// The store went away under its transaction, or gave another one precedence.
+// The store became unreachable during its transaction, or preferred another one.
 struct Undone {
   WorkRun run;
 };
-// Its worker stands ready, and waits for a transaction of a store that has one writer.
+// Its worker is ready, and waits for a transaction of a store with one writer.
 struct TransactionWanted {
   WorkRun run;
   std::shared_ptr<std::promise<Result<std::shared_ptr<store::OpenTransaction>>>> opened;

@@ -1,4 +1,4 @@
-// Workshop: what becomes of a work item as it stands.
+// Workshop: what is done with a work item in its current state.
 #include "runtime/workshop.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool has_answer(const std::vector<core::Delivery>& deliveries, const core::WorkI
 }  // namespace
 
 void Workshop::claim_for_local_workers(core::Bundle& bundle) {
-  // A bundle that opens work and closes or stops the job takes it back again: nobody may begin it.
+  // A bundle that opens work and closes or stops the job withdraws it again: it must not begin.
   if (parts_.stopping || std::get<core::JobHead>(bundle.head).status != core::JobStatus::running) return;
   for (core::Write& write : bundle.writes) {
     auto* put = std::get_if<core::PutWork>(&write);
@@ -63,13 +63,13 @@ void Workshop::put(OwnedLane* lane, const core::WorkItem& item) {
     if (lane != nullptr) adopt(*lane, item);
     return;
   }
-  // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
+  // An owner stops when its lease is over: the next owner, perhaps this engine again, finds the item.
   if (lane == nullptr) return desk_.give_slot(need_of(item));
   if (may_begin(item))
     hand_out(item);
   else
     desk_.give_slot(need_of(item));
-  parts_.alarms.arm_changed(*lane, item);  // its commit may have taken longer than it has time
+  parts_.alarms.arm_changed(*lane, item);  // the commit may have taken longer than its time limit
 }
 
 bool Workshop::may_begin(const core::WorkItem& item) const {
@@ -106,7 +106,7 @@ void Workshop::hand_out(const core::WorkItem& item) {
 void Workshop::go_on_with_claim(OwnedLane& lane, const core::WorkItem& item) {
   if (desk_.take_slot(need_of(item))) return put(&lane, item);
   if (!item.life.at_most_once) return adopt(lane, item);
-  // No thread is free for it now. Nobody would know later that it did not act.
+  // No thread is free for it now. Later it would be unknown that it did not act.
   release(lane, item, core::Began::no);
 }
 
@@ -127,7 +127,7 @@ bool Workshop::is_answered(const OwnedLane& lane, const core::WorkItem& item) co
   return waiting != lane.unread.end() && has_answer(waiting->second.deliveries, item);
 }
 
-// Whether the item is nobody's to begin now: a time of it is over, has not come, or it waits for a person.
+// Whether the item must not begin now: a time of it is over, has not come, or it waits for a person.
 bool Workshop::is_over_time(OwnedLane& lane, const core::WorkItem& item) {
   const Instant now = parts_.clock.now();
   const core::WorkLife& life = item.life;
@@ -145,7 +145,7 @@ bool Workshop::is_over_time(OwnedLane& lane, const core::WorkItem& item) {
   }
   if (has_passed(life.attempt_by, now)) return say_no_answer(lane, item, Why::attempt), true;
   if (has_passed(life.heartbeat_by, now)) return say_no_answer(lane, item, Why::heartbeat), true;
-  return item.lease_until > now;  // with somebody else, under a lease
+  return item.lease_until > now;  // another worker has it, under a lease
 }
 
 void Workshop::say_no_answer(OwnedLane& lane, const core::WorkItem& item, Why why) {
@@ -168,7 +168,7 @@ void Workshop::ask_probe(OwnedLane& lane, const core::WorkItem& item) {
   if (std::exchange(asked, item.token) != item.token) parts_.events.probe(item);
 }
 
-// What a bundle concluded or gave back is in doubt no more.
+// What a bundle concluded or gave back is no longer unknown.
 void Workshop::forget_probes(OwnedLane& lane, const core::Bundle& bundle) {
   if (lane.probed.empty()) return;
   const RunId run = bundle.entity;
@@ -198,10 +198,10 @@ std::vector<WorkRun> Workshop::runs_ended_by(const core::JobState& before, const
     if (const auto* drop = std::get_if<core::DropWork>(&write)) {
       add(drop->activity, drop->token);
     } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
-      // Given back, or in doubt since its time was over: its answer would settle that, but it is to come back.
+      // Given back, or unknown because its time was over: its reply would settle that, but the worker should return.
       add(change->activity, change->token);
     } else if (const auto* put = std::get_if<core::PutActivity>(&write)) {
-      // Concluded by somebody else's word, such as a person's.
+      // Concluded by another message, such as a person's request.
       const core::WorkItem* item = before.find_work(put->after.seq);
       if (item != nullptr && put->after.ledger.has(ledger::ActivityLedger::Mark::work_done))
         add(item->activity, item->token);
@@ -224,7 +224,7 @@ void Workshop::park_overrun() {
     OwnedLane* lane = parts_.lanes.mine(item.run);
     if (lane == nullptr) continue;
     if (parts_.jobs.find(item.run) == nullptr) parts_.loader.load_if_cold(*lane, item.run);
-    HotJob* job = parts_.jobs.find(item.run);  // now, for the next job that idles may push it out again
+    HotJob* job = parts_.jobs.find(item.run);  // now, because the next idle job may push it out of memory
     if (job == nullptr) {
       if (lane->unread.contains(item.run)) overrun_.push_back(item);
       continue;
@@ -239,7 +239,7 @@ void Workshop::park_overrun() {
 }
 
 void Workshop::claim_waiting() {
-  // Without room for answers no more work is asked for: what is being served goes first, and that makes room.
+  // Without room for replies no more work is claimed: what is being served goes first, and that makes room.
   if (parts_.stopping || !parts_.has_room()) return;
   while (const auto work = desk_.next_waiting(parts_.clock.monotonic())) {
     const OwnedLane* lane = parts_.lanes.mine(work->ref.run);
@@ -256,7 +256,7 @@ void Workshop::settle_claim(const store::ClaimItem& claim, store::Outcome outcom
   OwnedLane* lane = parts_.lanes.mine(claim.run);
   if (outcome.kind == store::OutcomeKind::committed && outcome.items().size() == 1 && lane != nullptr) {
     const core::WorkItem& item = outcome.items().front();
-    // A bundle that was committed after the claim may have been heard of before it: then nobody wants the item.
+    // The outcome of a later bundle may have arrived before this claim's: then the item is not needed any more.
     if (parts_.outgoing.overtaken()) return claim_if_wanted(*lane, item, claim.before);
     return claimed(*lane, item);
   }
@@ -285,7 +285,7 @@ void Workshop::claim_if_wanted(OwnedLane& lane, const core::WorkItem& item, core
   parts_.reads.ask(
       lane, store::ReadItem{item.run, item.activity},
       [this, ref, item](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& stored) {
-        if (!stored) doubt({run_of(item)});  // asked again soon
+        if (!stored) doubt({run_of(item)});  // read again soon
         if (!stored || (*stored && (*stored)->token == item.token))
           claimed(its_lane, item);
         else
@@ -293,11 +293,11 @@ void Workshop::claim_if_wanted(OwnedLane& lane, const core::WorkItem& item, core
       },
       [this, ref] {
         desk_.claim_failed(ref);
-        if (OwnedLane* again = parts_.lanes.mine(ref.run)) parts_.loader.scan(*again, true);  // it was left alone there
+        if (OwnedLane* again = parts_.lanes.mine(ref.run)) parts_.loader.scan(*again, true);  // it was skipped there
       });
 }
 
-// A claim did not go as expected: the stored item says who has it.
+// A claim did not go as expected: the stored item shows who has it.
 void Workshop::look_again(OwnedLane& lane, const WorkRef& ref, core::WorkToken before, const WorkNeed& need) {
   topics_changed();
   looked_at_.insert(ref);
@@ -305,7 +305,7 @@ void Workshop::look_again(OwnedLane& lane, const WorkRef& ref, core::WorkToken b
       lane, store::ReadItem{ref.run, ref.activity},
       [this, ref, before, need](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& read) {
         looked_at_.erase(ref);
-        // Not readable now: claimed once more as before, which says no more and no less than it did.
+        // Not readable now: the claim is sent once more, unchanged.
         if (!read && read.error().code != ErrorCode::corrupt)
           desk_.wait(WaitingWork{ref, before, 0, 0, need});
         else if (!read)
@@ -315,14 +315,14 @@ void Workshop::look_again(OwnedLane& lane, const WorkRef& ref, core::WorkToken b
       },
       [this, ref] {
         looked_at_.erase(ref);
-        if (OwnedLane* again = parts_.lanes.mine(ref.run)) parts_.loader.scan(*again, true);  // it was left alone there
+        if (OwnedLane* again = parts_.lanes.mine(ref.run)) parts_.loader.scan(*again, true);  // it was skipped there
       });
 }
 
 void Workshop::found(OwnedLane& lane, const core::WorkItem& item, core::WorkToken before) {
   const WorkRef ref{item.run, item.activity};
   if (HotJob* job = parts_.jobs.find(ref.run)) job->state.put(item);
-  // Our own claim whose reply was lost: the run has not begun, here or anywhere.
+  // This engine's own claim, whose reply was lost: the attempt has not begun, here or elsewhere.
   const bool ours = item.token != before && is_claimed(item) && item.worker == parts_.options.name &&
                     !desk_.is_running(ref, item.token) && item.epoch == lane.epoch;
   if (ours)
@@ -331,12 +331,12 @@ void Workshop::found(OwnedLane& lane, const core::WorkItem& item, core::WorkToke
     adopt(lane, item);
 }
 
-// What was given back waits again, here or at whoever owns the job next.
+// What was given back waits again, here or at the job's next owner.
 void Workshop::settle_release(const store::ReleaseWork& release, const store::Outcome& outcome) {
   OwnedLane* lane = parts_.lanes.mine(release.run);
   const bool owned = lane != nullptr && release.epoch == lane->epoch;
   if (outcome.kind == store::OutcomeKind::outcome_unknown && owned)
-    return parts_.outgoing.push(release);  // it may be said twice
+    return parts_.outgoing.push(release);  // it may be sent twice
   releasing_.erase(WorkRef{release.run, release.activity});
   if (outcome.kind == store::OutcomeKind::fenced && owned) return parts_.lane_taken(lane->id);
   if (owned && !parts_.stopping) parts_.alarms.fire_work(*lane, WorkRef{release.run, release.activity});

@@ -1,6 +1,5 @@
-// Workshop: what is handed to local workers, and what becomes of it. An item is claimed in the commit that puts it, or
-// waits at the desk for a slot; handed out, its clocks run; it ends with an answer, without one, given back or written
-// off.
+// Workshop: the work of local workers. An item is claimed in the commit that puts it, or waits at the desk for a slot.
+// When it is handed out, its clocks start. It ends with a reply, without one, given back or written off.
 #pragma once
 
 #include <deque>
@@ -25,19 +24,19 @@ class Workshop {
  public:
   Workshop(Parts& parts, const EngineOptions& options) : parts_(parts), desk_(options.bytes_max.worker_queue) {}
 
-  // --- who works here
+  // --- topics and workers
   void serve(const Topic& topic);
   void offer_probe(const Topic& topic);
-  bool cares_for(const Topic& topic) const;  // a worker or a probe of it is here
+  bool cares_for(const Topic& topic) const;  // it has a worker or a probe here
   void add_slots(std::size_t count) { desk_.add_slots(count); }
   void set_threads(std::size_t count) { desk_.set_threads(count); }
   std::size_t free_slots() const { return desk_.free(); }
   std::size_t bytes() const { return desk_.bytes(); }
   std::size_t running() const { return desk_.running(); }
   std::vector<Topic> topics(std::size_t count_max) const { return desk_.topics(count_max); }  // by name
-  bool is_busy(core::LaneId lane) const;  // a worker has work of it, or a word of one is on its way to the store
+  bool is_busy(core::LaneId lane) const;  // a worker has work of it, or a worker's message is on its way to the store
 
-  // --- what workers say
+  // --- messages of workers
   void answer(WorkAnswer answer);
   void begun(const WorkRun& run);
   void heartbeat(const WorkRun& run, Payload progress);
@@ -51,46 +50,47 @@ class Workshop {
   // --- items of jobs
   // Claims what the bundle puts for workers of this process, as far as there are slots.
   void claim_for_local_workers(core::Bundle& bundle);
-  void give_back_slots(const core::Bundle& bundle);       // it was not committed, or nobody here hands it out
+  void give_back_slots(const core::Bundle& bundle);       // it was not committed, or this engine does not hand it out
   void put(OwnedLane* lane, const core::WorkItem& item);  // just committed
-  // An item of an owned lane that nobody here has claimed: run it, queue it, or leave it to who has it.
+  // An item of an owned lane that is not claimed here: hand it out, queue it, or leave it to the worker that has it.
   void adopt(OwnedLane& lane, const core::WorkItem& item);
-  // An item whose topic nobody here serves, as a scan found it: perhaps somebody has it.
+  // An item that a scan found and whose topic is not served here: perhaps a worker elsewhere has it.
   void seen(const store::WorkPlace& place);
-  // Our own claim whose reply was lost: the run has not begun, here or anywhere.
+  // This engine's own claim, whose reply was lost: the attempt has not begun, here or elsewhere.
   void go_on_with_claim(OwnedLane& lane, const core::WorkItem& item);
-  // Whether its final answer waits here, not committed yet: then nobody needs to run it again.
+  // Whether its final reply waits here, not committed yet: then it need not be attempted again.
   bool is_answered(const OwnedLane& lane, const core::WorkItem& item) const;
-  // Runs that a bundle takes from under their local workers: nobody waits for them any more.
+  // Attempts that a bundle takes from their local workers: their results are not needed any more.
   std::vector<WorkRun> runs_ended_by(const core::JobState& before, const core::Bundle& bundle) const;
-  void cancel_run(const WorkRun& run);  // whoever works on it does so for nobody
+  void cancel_run(const WorkRun& run);  // its result is not needed any more
   void cancel_runs(core::LaneId lane);
-  void doubt(const std::vector<WorkRun>& runs);  // only the store knows whether they are still wanted
+  void doubt(const std::vector<WorkRun>& runs);  // only the store knows whether they are still needed
   void doubt_runs(core::LaneId lane) { doubt(desk_.runs_in(lane)); }
   void forget_probes(OwnedLane& lane, const core::Bundle& bundle);
-  // These deliveries are lost with their job's place in memory.
+  // These deliveries are lost when their job is dropped from memory.
   void abandon(RunId run, const std::vector<core::Delivery>& deliveries);
   void withdrawn(const store::Operation& operation);  // it is not sent to the store after all
 
   // --- turns
-  void look_at_runs();  // those in doubt
+  void look_at_runs();  // those whose claim is uncertain
   void park_overrun();  // jobs of items that were handed out too often
   void claim_waiting();
   void end_clocks();
-  void look_for_overflow();  // the desk had to drop what waited: the store has it
-  void topics_changed();     // perhaps: those that are paused are read
+  void look_for_overflow();  // the desk had to drop waiting items: the store has them
+  void topics_changed();     // perhaps: the paused ones are read
   void look_at_unserved();   // topics that work has waited for too long
   void tick();
   std::optional<Duration> next_wake() const;
   bool must_try_again() const { return topics_unread_ || !overrun_.empty() || !runs_in_doubt_.empty(); }
 
-  // --- what became of an operation
+  // --- outcomes of operations
   void settle_claim(const store::ClaimItem& claim, store::Outcome outcome);
   void settle_release(const store::ReleaseWork& release, const store::Outcome& outcome);
   void settle_extend(const store::ExtendWork& extend, const store::Outcome& outcome);
 
  private:
-  // Whether a worker of this process could begin it: its topic is served, and no run of it is here or on its way here.
+  // Whether a worker of this process could begin it: its topic is served, and no attempt of it is here or on its way
+  // here.
   bool may_begin(const core::WorkItem& item) const;
   void hand_out(const core::WorkItem& item);  // its claim is committed, its slot taken
   bool is_over_time(OwnedLane& lane, const core::WorkItem& item);
@@ -109,18 +109,19 @@ class Workshop {
   WorkDesk desk_;
   RunClocks clocks_;
   UnservedTopics unserved_;
-  std::unordered_set<std::string> probes_;  // topics whose lost runs can be asked about
+  std::unordered_set<std::string> probes_;  // topics whose lost attempts can be probed
   std::unordered_set<std::string> paused_topics_;
-  bool topics_unread_ = false;          // could not be read: tick() tries again
+  bool topics_unread_ = false;          // could not be read: tick() retries
   bool topics_asked_ = false;           // they are being read
   bool topics_again_ = false;           // and may have changed since
   std::deque<core::WorkItem> overrun_;  // handed out too often: their jobs are parked
   std::vector<WorkRun> runs_in_doubt_;
-  std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;  // a heartbeat is out; what to say next
+  // a heartbeat is on its way; what to send next
+  std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;
   std::unordered_set<WorkRef, WorkRefHash>
       looked_at_;  // a claim of it did not go as expected: the store is asked who has it
-  std::unordered_set<WorkRef, WorkRefHash> detaching_;  // nobody works on it here, but it is not lost
-  std::unordered_set<WorkRef, WorkRefHash> releasing_;  // likewise, since it is given back
+  std::unordered_set<WorkRef, WorkRefHash> detaching_;  // no worker here has it, but it is not lost
+  std::unordered_set<WorkRef, WorkRefHash> releasing_;  // no worker here has it, because it is being given back
 };
 
 }  // namespace pawl::runtime

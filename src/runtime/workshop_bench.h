@@ -1,4 +1,4 @@
-// For tests of the workshop: rooms that own a lane and serve a topic, with graphs whose work is handed out.
+// For tests of the workshop: parts that own a lane and serve a topic, with graphs whose work is handed out.
 #pragma once
 
 #include "runtime/rooms_bench.h"
@@ -24,7 +24,7 @@ class WorkshopBench : public ::testing::Test {
     bench_.settle_all();
     return next();
   }
-  // What was handed out first.
+  // The item that was handed out first.
   core::WorkItem next() {
     EXPECT_FALSE(events_.work.empty()) << "no work was handed out";
     if (events_.work.empty()) return {};

@@ -1,4 +1,4 @@
-// Workshop: what workers say about their runs, and what they are told.
+// Workshop: the messages of workers about their attempts, and the messages to them.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +17,8 @@ void Workshop::serve(const Topic& topic) {
 }
 
 void Workshop::offer_probe(const Topic& topic) {
-  if (probes_.insert(topic.raw()).second) parts_.loader.scan_all(true);  // runs of this topic may have been in doubt
+  // attempts of this topic may have an unknown effect
+  if (probes_.insert(topic.raw()).second) parts_.loader.scan_all(true);
 }
 
 bool Workshop::cares_for(const Topic& topic) const { return desk_.serves(topic) || probes_.contains(topic.raw()); }
@@ -33,7 +34,7 @@ void Workshop::answer(WorkAnswer answer) {
     return;
   }
   OwnedLane* lane = parts_.lanes.mine(answer.run);
-  // Not ours any more: the lane's new owner hands the work out again.
+  // Another engine owns the lane: it hands the work out again.
   if (lane == nullptr) return desk_.abandon(ref, answer.token);
   const bool again =
       seeded(SeededBug::response_under_new_id) && answer.token != core::token_of(answer.request, 1, lane->epoch);
@@ -54,7 +55,7 @@ void Workshop::heartbeat(const WorkRun& run, Payload progress) {
   if (!desk_.is_running(run.ref, run.token)) return parts_.events.cancel(run);
   clocks_.beat(run, parts_.clock.monotonic());
   if (parts_.lanes.mine(run.ref.run) == nullptr) return;
-  // One at a time: of those that come meanwhile only the last one counts. A bare beat unsays nothing.
+  // One at a time: of those that come meanwhile only the last one counts. One without progress keeps the last progress.
   const auto [out, is_new] = beats_.try_emplace(run, std::nullopt);
   if (!is_new) {
     if (!out->second || !progress.empty()) out->second = std::move(progress);
@@ -80,7 +81,7 @@ void Workshop::detach(const WorkRun& run, Duration lease) {
 void Workshop::settle_extend(const store::ExtendWork& extend, const store::Outcome& outcome) {
   const WorkRun run{WorkRef{extend.run, extend.activity}, extend.token};
   if (extend.detach && outcome.kind == store::OutcomeKind::outcome_unknown)
-    return parts_.outgoing.push(extend);  // it may be said twice
+    return parts_.outgoing.push(extend);  // it may be sent twice
   if (extend.detach) detaching_.erase(run.ref);
   std::optional<Payload> next;
   if (const auto beat = beats_.find(run); beat != beats_.end()) {
@@ -116,9 +117,9 @@ void Workshop::give_back(const core::WorkItem& item, core::Began began) {
   const WorkDesk::Ended ended = desk_.end(run.ref, run.token);
   clocks_.end(run);
   const OwnedLane* lane = parts_.lanes.mine(item.run);
-  // Not ours any more, or a reply of it was lost: the item is run again under another token.
+  // Another engine owns the lane, or a reply of the attempt was lost: the item is attempted again under another token.
   if (ended != WorkDesk::Ended::valid || lane == nullptr) return;
-  // It may have acted. Left as it is, it is a lost run to whoever owns the job next.
+  // It may have acted. It stays claimed, so the job's next owner treats it as a lost attempt.
   if (began == core::Began::yes && item.life.at_most_once) return;
   if (seeded(SeededBug::stop_counts_as_crash)) return;
   release(*lane, item, began);
@@ -127,7 +128,8 @@ void Workshop::give_back(const core::WorkItem& item, core::Began began) {
 void Workshop::write_off(const WorkRun& run) {
   desk_.write_off(run.ref, run.token);
   clocks_.end(run);
-  // It was told to stop since its lane was lost, and the lane came back: then its claim is still there, and it is lost.
+  // It was told to stop because its lane was lost, and the lane came back: its claim is still there, and it counts as
+  // lost.
   OwnedLane* lane = parts_.lanes.mine(run.ref.run);
   if (!parts_.stopping && lane != nullptr) parts_.alarms.fire_work(*lane, run.ref);
 }
@@ -141,7 +143,7 @@ void Workshop::undone(const WorkRun& run) {
 }
 
 void Workshop::cancel_run(const WorkRun& run) {
-  // Its time was over, or somebody else answered.
+  // Its time was over, or another reply was taken.
   if (desk_.is_running(run.ref, run.token)) parts_.events.cancel(run);
 }
 
@@ -153,7 +155,7 @@ void Workshop::doubt(const std::vector<WorkRun>& runs) {
   runs_in_doubt_.insert(runs_in_doubt_.end(), runs.begin(), runs.end());
 }
 
-// Tells local workers whose run somebody else ended while this engine could not see it.
+// Cancels local workers' attempts that were ended elsewhere while this engine could not see it.
 void Workshop::look_at_runs() {
   for (const WorkRun& run : std::exchange(runs_in_doubt_, {})) {
     if (!desk_.is_running(run.ref, run.token)) continue;
@@ -178,13 +180,13 @@ void Workshop::abandon(RunId run, const std::vector<core::Delivery>& deliveries)
       }
 }
 
-// Runs of local workers whose time is over. The item as it is stored decides what follows.
+// Attempts of local workers whose time is over. The stored item decides what follows.
 void Workshop::end_clocks() {
   for (const auto& [run, why] : clocks_.take_over(parts_.clock.monotonic())) {
     if (why == core::NoAnswer::Why::queue) {
       parts_.events.withdraw(run);
     } else if (OwnedLane* lane = parts_.lanes.mine(run.ref.run)) {
-      // Without the lane nothing can be said; whoever takes it looks at all work, and the clock remembers.
+      // Without the lane nothing can be decided; its next owner looks at all work, and the clock stays over.
       parts_.alarms.fire_work(*lane, run.ref);
     }
   }
@@ -213,7 +215,7 @@ void Workshop::topics_read(const store::AnswerTo<store::ReadPausedTopics>& topic
   std::swap(before, paused_topics_);
   const bool resumed = std::any_of(before.begin(), before.end(),
                                    [this](const std::string& topic) { return !paused_topics_.contains(topic); });
-  if (resumed) parts_.loader.scan_all(true);  // whoever asked, work of every lane may have waited for it
+  if (resumed) parts_.loader.scan_all(true);  // work of every lane may have waited for it
 }
 
 void Workshop::seen(const store::WorkPlace& place) {
@@ -248,7 +250,7 @@ void Workshop::tick() {
 }
 
 std::optional<Duration> Workshop::next_wake() const {
-  std::optional<Duration> wake = clocks_.next();  // also while stopping: a run must not outlive its time
+  std::optional<Duration> wake = clocks_.next();  // also while stopping: an attempt must not exceed its time
   const auto suspect = parts_.stopping ? std::nullopt : desk_.next_suspect_at();
   const auto unserved = parts_.stopping ? std::nullopt : unserved_.next();
   for (const auto& at : {suspect, unserved})

@@ -1,4 +1,4 @@
-// The workshop: what workers say about their runs, and what they are told.
+// The workshop: the messages of workers about their attempts, and the messages to them.
 #include <set>
 
 #include "runtime/workshop_bench.h"
@@ -11,9 +11,9 @@ using std::chrono::seconds;
 class WorkshopRunsTest : public WorkshopBench {
  protected:
   explicit WorkshopRunsTest(EngineOptions options = {}) : WorkshopBench(std::move(options)) { workshop_.add_slots(2); }
-  // The same run may be told more than once.
+  // The same attempt may be cancelled more than once.
   std::set<WorkRun> told_to_stop() const { return {events_.cancelled.begin(), events_.cancelled.end()}; }
-  // Somebody else takes the item over, and nobody tells this engine.
+  // Another worker takes the item over, and this engine gets no notification.
   void give_to_another(const core::WorkItem& item) {
     ASSERT_TRUE(bench_.commit(store::ClaimItem{item.run, item.activity, item.token, "e2", item.epoch}).done());
   }
@@ -53,7 +53,7 @@ TEST_F(WorkshopRunsTest, an_answer_that_comes_after_the_lanes_time_is_refused_an
   EXPECT_NE(again.token, item.token);
 }
 
-// The activity would conclude without the answer that was lost.
+// The activity would conclude without the reply that was lost.
 TEST_F(WorkshopRunsTest, after_a_lost_answer_no_later_one_of_the_run_is_taken) {
   const core::WorkItem item = begin("step");
   workshop_.answer(reply(item, core::ReplyStatus::pending, 202));
@@ -199,7 +199,7 @@ TEST_F(WorkshopRunsTest, giving_back_is_said_again_when_the_answer_to_it_was_los
   EXPECT_EQ(bench_.stored(item)->token, core::WorkToken(0));
 }
 
-// It may have acted: whoever owns the job next finds a lost run.
+// It may have acted: the job's next owner finds a lost attempt.
 TEST_F(WorkshopRunsTest, a_run_that_began_and_may_act_once_is_not_given_back) {
   const core::WorkItem begun = begin("once");
   const core::WorkItem waiting = begin("once");

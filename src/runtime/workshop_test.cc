@@ -1,4 +1,4 @@
-// The workshop: what becomes of a work item.
+// The workshop: what is done with a work item.
 #include "runtime/workshop.h"
 
 #include "runtime/workshop_bench.h"
@@ -67,7 +67,7 @@ TEST_F(WorkshopTest, keeps_work_of_a_paused_topic_until_it_is_resumed) {
   EXPECT_NE(events_.work.front().run, before.run);
 }
 
-// The slot is taken when it is decided; that the topic was paused since, only the store knows.
+// The slot is taken when the work is decided; only the store knows that the topic was paused since.
 TEST_F(WorkshopTest, gives_the_slot_of_a_refused_claim_back) {
   workshop_.add_slots(1);
   const core::WorkItem running = begin("step");
@@ -180,7 +180,7 @@ TEST_F(WorkshopTest, claims_nothing_while_it_stops) {
 class WorkshopFarTest : public WorkshopBench {
  protected:
   WorkshopFarTest() : WorkshopBench(far_away()) {}
-  // Known here: it is not left to the store to refuse the claim.
+  // Known here: the claim is not sent for the store to refuse.
   void expect_paused() {
     bench_.submit("step");
     ASSERT_TRUE(bench_.decide());

@@ -205,7 +205,7 @@ TEST(TestRuntime, what_a_worker_throws_or_asks_of_its_runtime_is_as_in_a_program
   const RunId run = submit(test);
   ASSERT_TRUE(test.run_until_idle().ok());
   EXPECT_EQ(job_of(test, run).status, JobStatus::failed);
-  EXPECT_EQ(test.attempts()[0].data.str(), "\"no money\"");
+  EXPECT_EQ(test.attempts()[0].data.str(), R"({"code":500,"message":"no money"})");
   EXPECT_TRUE((*test->find("o-2")).has_value());
 }
 

@@ -246,8 +246,8 @@ TEST_F(ProcessTest, an_owner_without_a_thread_for_its_bell_goes_on_and_hears_whe
       if (text.find("no thread can be made") != std::string::npos) ++said;
     });
     Hears hears([&](const Change&) { send(out, 42); });
+    must_commit(*store, {OpenPool{Pool("graphs"), 1}});  // before listen(): no thread that could own the file is made
     store->listen(hears);
-    must_commit(*store, {OpenPool{Pool("graphs"), 1}});
     {
       const NoThreads none;
       must_commit(*store, {AcquireLane{lane, "first", Duration(0)}});

@@ -70,7 +70,7 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
           [](const store::Deliver& o) {
             return format("deliver {} row {}", name_of(o.envelope.message.body), o.source ? o.source->seq : 0);
           },
-          [&](const store::Respond& o) { return of("respond", o.run, o.activity); },
+          [&](const store::DeliverReply& o) { return of("respond", o.run, o.activity); },
           [](const store::ClaimWork& o) { return format("claim work for {}", o.worker); },
           [&](const store::ClaimItem& o) { return of("claim", o.run, o.activity); },
           [&](const store::ExtendWork& o) { return of(o.detach ? "detach" : "heartbeat", o.run, o.activity); },

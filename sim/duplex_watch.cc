@@ -33,8 +33,8 @@ void DuplexWatch::note(const store::DuplexOperation& operation, const store::Dup
   if (const auto* dequeue = std::get_if<store::Dequeue>(&operation);
       dequeue != nullptr && outcome.kind == OutcomeKind::committed) {
     for (const store::ClaimedMessage& claimed : outcome.handed().messages)
-      if (const auto* response = std::get_if<store::stream::Response>(&claimed.message.body))
-        ++jobs_[claimed.message.run].deliveries[response->place];
+      if (const auto* reply = std::get_if<store::stream::Reply>(&claimed.message.body))
+        ++jobs_[claimed.message.run].deliveries[reply->place];
   }
   if (const auto* close = std::get_if<store::CloseAddress>(&operation);
       close != nullptr && outcome.done() && outcome.none_left()) {

@@ -280,7 +280,7 @@ bool DuplexWorld::waits_for_reads() const {
 }
 
 // One answer that was in transit.
-bool DuplexWorld::hear() {
+bool DuplexWorld::receive() {
   for (auto& node : nodes_) {
     if (node->stalled || node->late_reads.empty()) continue;
     auto late = std::move(node->late_reads.front());
@@ -449,10 +449,10 @@ DuplexReport DuplexWorld::run() {
     if (interrupt() || end_stops()) continue;
     const bool work_first = options_.seed != 0 && random_.one_in(3);
     if (work_first && work()) continue;
-    if (options_.seed != 0 && random_.one_in(8) && hear()) continue;
+    if (options_.seed != 0 && random_.one_in(8) && receive()) continue;
     if (report_.broken > 0 && waits_for_reads() && random_.one_in(16) && wait())
       continue;  // a lease may end before the answer comes
-    if (step() || work() || hear() || wait() || thaw()) continue;
+    if (step() || work() || receive() || wait() || thaw()) continue;
     break;
   }
   if (verdict_.ok()) check_end();

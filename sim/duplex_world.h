@@ -104,7 +104,7 @@ class DuplexWorld {
   bool thaw();
   void commit(Node& node, duplex::Engine::StepId step);
   void read(Node& node, duplex::Engine::StepId step);
-  bool hear();
+  bool receive();
   bool waits_for_reads() const;
   std::optional<DuplexFault> draw_fault();
   Result<store::DuplexOutcome> apply(const store::DuplexOperation& asked);

@@ -82,8 +82,8 @@ bool ExplorerState::may_claim(const Hand& hand, const core::WorkItem& item) cons
   for (const WorkerRun& run : hand.running)
     if (run.item.activity == item.activity && run.item.token == item.token) return false;
   const auto answered = [&](const core::Delivery& delivery) {
-    const auto* response = std::get_if<core::Response>(&delivery.message.body);
-    return response != nullptr && response->activity == item.activity && response->token == item.token;
+    const auto* reply = std::get_if<core::Reply>(&delivery.message.body);
+    return reply != nullptr && reply->activity == item.activity && reply->token == item.token;
   };
   return std::none_of(hand.queue.begin(), hand.queue.end(), answered);
 }
@@ -252,8 +252,8 @@ void ExplorerState::take(const Action& action) {
       const core::Guid guid = pending ? run.item.request.derive(Purpose::response_pending, run.reply)
                                       : run.item.request.derive(Purpose::response_final, 0);
       hand.queue.push_back(core::Delivery{
-          core::Message{guid, core::Response{run.item.activity, pending ? core::ReplyStatus::pending : behaviour.status,
-                                             pending ? 202 : behaviour.code, run.item.token, data}},
+          core::Message{guid, core::Reply{run.item.activity, pending ? core::ReplyStatus::pending : behaviour.status,
+                                          pending ? 202 : behaviour.code, run.item.token, data}},
           core::Origin::unstored});
       if (action.kind == Kind::answer_again)
         --repeated_answers_;
@@ -301,9 +301,9 @@ std::string ExplorerState::key() const {
         if (const core::WorkItem* known = hand.job->find_work(w.activity)) text += format(" k{:x}", known->token.raw());
     if (hand.flight) text += format(" f{:x}", hand.flight->id.raw());
     for (const core::Delivery& d : hand.queue) {
-      const auto* response = std::get_if<core::Response>(&d.message.body);
+      const auto* reply = std::get_if<core::Reply>(&d.message.body);
       text += format(" {:x}.{}.{}.{}.{:x}", d.message.guid.low, static_cast<int>(d.origin), d.redeliveries, d.entered,
-                     response == nullptr ? 0 : response->token.raw());
+                     reply == nullptr ? 0 : reply->token.raw());
     }
     for (const WorkerRun& run : hand.running) text += format(" w{:x}.{}", run.item.token.raw(), run.reply);
   }

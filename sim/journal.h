@@ -21,7 +21,7 @@ class Journal {
  public:
   struct Began {
     Instant at;
-    Instant heard;      // at the last heartbeat, or at the begin
+    Instant last_sign;  // at the last heartbeat, or at the begin
     bool late = false;  // it sent no heartbeat for too long once
   };
   struct Request {
@@ -42,8 +42,8 @@ class Journal {
   }
   void beat(const core::WorkItem& item, Instant now) {
     Began& began = requests_[item.request].begun.at(item.token);
-    if (now - began.heard >= item.life.heartbeat_timeout * 9 / 10) began.late = true;  // or nearly: clocks drift
-    began.heard = now;
+    if (now - began.last_sign >= item.life.heartbeat_timeout * 9 / 10) began.late = true;  // or nearly: clocks drift
+    began.last_sign = now;
   }
   const Began* began(const core::Guid& request, core::WorkToken token) const {
     const Request* found = find(request);

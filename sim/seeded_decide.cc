@@ -111,7 +111,7 @@ void forget_who_closed(Bundle& bundle) {
 
 std::optional<ActivitySeq> activity_of(const Body& body) {
   if (std::holds_alternative<Start>(body)) return ActivitySeq(0);
-  if (const auto* response = std::get_if<Response>(&body)) return response->activity;
+  if (const auto* reply = std::get_if<Reply>(&body)) return reply->activity;
   if (const auto* resume = std::get_if<Resume>(&body)) return resume->activity;
   if (const auto* timer = std::get_if<TimeUp>(&body)) return timer->activity;
   if (const auto* child = std::get_if<ChildDone>(&body)) return child->activity;
@@ -163,8 +163,8 @@ void seed(const JobState& state, Deliveries& deliveries, DecideOptions& options)
   if (seeded(SeededBug::end_does_not_descend))
     change_messages<EndJob>(deliveries, [](Message&, EndJob& end) { end.descend = false; });
   if (seeded(SeededBug::stale_try_counted))
-    change_messages<Response>(deliveries, [&](Message&, Response& response) {
-      if (const WorkItem* item = state.find_work(response.activity)) response.token = item->token;
+    change_messages<Reply>(deliveries, [&](Message&, Reply& reply) {
+      if (const WorkItem* item = state.find_work(reply.activity)) reply.token = item->token;
     });
 }
 

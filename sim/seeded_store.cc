@@ -18,7 +18,7 @@ using store::OutcomeKind;
 
 constexpr core::Epoch only_epoch{1};
 constexpr std::uint64_t bundles_per_refusal = 5;
-constexpr std::uint64_t nobodys_sequence = 1'000'000'000;
+constexpr std::uint64_t unused_sequence = 1'000'000'000;
 
 // Where an operation names the epoch that its lane must have; null: nowhere.
 core::Epoch* epoch_of(Operation& operation) {
@@ -30,9 +30,10 @@ core::Epoch* epoch_of(Operation& operation) {
           [](store::RenewLane& o) -> core::Epoch* { return &o.epoch; },
           [](store::ReleaseLane& o) -> core::Epoch* { return &o.epoch; },
           [](store::ReleaseWork& o) { return o.epoch == core::Epoch(0) ? nullptr : &o.epoch; },
-          each_of<store::Submit, store::Deliver, store::Respond, store::ClaimWork, store::ExtendWork, store::OpenPool,
-                  store::AcquireLane, store::BeatEngine, store::LeaveEngine, store::RemoveJob, store::DropKeys,
-                  store::PauseTopic, store::PutApp, store::ActivateApp>([]() -> core::Epoch* { return nullptr; }),
+          each_of<store::Submit, store::Deliver, store::DeliverReply, store::ClaimWork, store::ExtendWork,
+                  store::OpenPool, store::AcquireLane, store::BeatEngine, store::LeaveEngine, store::RemoveJob,
+                  store::DropKeys, store::PauseTopic, store::PutApp, store::ActivateApp>(
+              []() -> core::Epoch* { return nullptr; }),
       },
       operation);
 }
@@ -65,7 +66,7 @@ Outcome SeededStore::commit_one(const Operation& operation) {
           [&](const store::ClaimWork& o) { return run(o); },
           [&](const store::RemoveJob& o) { return run(o); },
           [&](const store::BeatEngine& o) { return run(o); },
-          each_of<store::Respond, store::ClaimItem, store::ExtendWork, store::ReleaseWork, store::OpenPool,
+          each_of<store::DeliverReply, store::ClaimItem, store::ExtendWork, store::ReleaseWork, store::OpenPool,
                   store::RenewLane, store::ReleaseLane, store::LeaveEngine, store::DropKeys, store::PauseTopic,
                   store::PutApp, store::ActivateApp>([&] { return put(operation); }),
       },
@@ -83,8 +84,8 @@ void SeededStore::forge_guards(Operation& operation) {
     extend->token = token_of(extend->run, extend->activity, extend->token);
   if (auto* release = std::get_if<store::ReleaseWork>(&operation))
     release->token = token_of(release->run, release->activity, release->token);
-  if (auto* respond = std::get_if<store::Respond>(&operation))
-    respond->token = token_of(respond->run, respond->activity, respond->token);
+  if (auto* delivery = std::get_if<store::DeliverReply>(&operation))
+    delivery->token = token_of(delivery->run, delivery->activity, delivery->token);
 }
 
 core::WorkToken SeededStore::token_of(RunId run, core::ActivitySeq activity, core::WorkToken otherwise) {
@@ -164,7 +165,7 @@ Outcome SeededStore::run(const store::Deliver& told) {
 Outcome SeededStore::deliver_to_nobody(const store::Deliver& deliver) {
   const core::LaneId lane = core::lane_of(deliver.envelope.to, deliver.lane);
   store::Deliver lost = deliver;
-  lost.envelope.to = core::make_run(lane, nobodys_sequence);
+  lost.envelope.to = core::make_run(lane, unused_sequence);
   return put(lost);
 }
 

@@ -129,7 +129,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutRecor
     const bool timer =
         in_inbox != job.inbox.end() && std::holds_alternative<core::TimeUp>(in_inbox->second.message.body);
     if (put.after.guid != start && !own && !timer && !journal_.produced(put.after.guid) &&
-        !job.heard.contains(put.after.guid))
+        !job.received.contains(put.after.guid))
       fail(job, "invented", "a message was entered that nobody sent");
     if (in_inbox != job.inbox.end() && !closed(job.status)) check_due(job, in_inbox->second);
     if (timer && of != job.activities.end()) of->second.timed_out = true;
@@ -192,8 +192,8 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::Sweep& s
 
 bool WatchStore::served(const ShadowJob& job, const core::Message& message) const {
   if (closed(job.status)) return true;
-  if (job.shape != nullptr && !std::holds_alternative<core::Response>(message.body) &&
-      !std::holds_alternative<core::NoAnswer>(message.body) && !core::is_control(message.body))
+  if (job.shape != nullptr && !std::holds_alternative<core::Reply>(message.body) &&
+      !std::holds_alternative<core::NoReply>(message.body) && !core::is_control(message.body))
     return served_in_graph(job, message);
   if (const auto* end = std::get_if<core::EndJob>(&message.body))  // meant for another job's child, or another child
     return end->parent && !(job.parent && job.parent->run == *end->parent &&
@@ -216,13 +216,13 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
     const auto work = job.work.find(seq.raw());
     return work == job.work.end() ? nullptr : &work->second;
   };
-  if (const auto* response = std::get_if<core::Response>(&message.body)) {
-    const bool failed = response->status == core::ReplyStatus::error || response->status == core::ReplyStatus::fatal;
-    const core::WorkItem* work = item(response->activity);
-    const bool decided = failed && work != nullptr && work->token != response->token;  // there is another attempt
-    return decided || done(response->activity);
+  if (const auto* reply = std::get_if<core::Reply>(&message.body)) {
+    const bool failed = reply->status == core::ReplyStatus::error || reply->status == core::ReplyStatus::fatal;
+    const core::WorkItem* work = item(reply->activity);
+    const bool decided = failed && work != nullptr && work->token != reply->token;  // there is another attempt
+    return decided || done(reply->activity);
   }
-  if (const auto* no_answer = std::get_if<core::NoAnswer>(&message.body)) return done(no_answer->activity);
+  if (const auto* no_reply = std::get_if<core::NoReply>(&message.body)) return done(no_reply->activity);
   if (const auto* verdict = std::get_if<core::Verdict>(&message.body)) {
     const core::WorkItem* work = item(verdict->activity);
     const bool no_doubt = job.known_before.contains(verdict->activity.raw()) || work == nullptr || !work->life.unknown;
@@ -286,10 +286,10 @@ void WatchStore::check_carriers(const ShadowJob& job) {
       const core::Body& body = shadow.message.body;
       if (const auto* transition = std::get_if<core::Transition>(&body))
         carried = carried || (transition->node == activity.node && transition->at.text() == activity.at);
-      else if (const auto* response = std::get_if<core::Response>(&body))
-        carried = carried || (response->activity.raw() == seq && response->status != core::ReplyStatus::pending);
-      else if (const auto* no_answer = std::get_if<core::NoAnswer>(&body))
-        carried = carried || no_answer->activity.raw() == seq;
+      else if (const auto* reply = std::get_if<core::Reply>(&body))
+        carried = carried || (reply->activity.raw() == seq && reply->status != core::ReplyStatus::pending);
+      else if (const auto* no_reply = std::get_if<core::NoReply>(&body))
+        carried = carried || no_reply->activity.raw() == seq;
       else if (const auto* verdict = std::get_if<core::Verdict>(&body))
         carried = carried || verdict->activity.raw() == seq;
       else if (std::holds_alternative<core::Start>(body))

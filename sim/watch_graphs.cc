@@ -135,10 +135,10 @@ bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const Shado
           using Body = std::decay_t<decltype(body)>;
           if constexpr (std::is_same_v<Body, core::Transition>)
             return body.node == activity.node && body.at.text() == activity.at;
-          else if constexpr (std::is_same_v<Body, core::Response> || std::is_same_v<Body, core::ChildDone> ||
+          else if constexpr (std::is_same_v<Body, core::Reply> || std::is_same_v<Body, core::ChildDone> ||
                              std::is_same_v<Body, core::Resume>)
             return body.activity.raw() == seq && body.status != core::ReplyStatus::pending;
-          else if constexpr (std::is_same_v<Body, core::Expand> || std::is_same_v<Body, core::NoAnswer> ||
+          else if constexpr (std::is_same_v<Body, core::Expand> || std::is_same_v<Body, core::NoReply> ||
                              std::is_same_v<Body, core::TimeUp> || std::is_same_v<Body, core::Verdict>)
             return body.activity.raw() == seq;
           else
@@ -150,10 +150,10 @@ bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const Shado
   for (const auto& [guid, registration] : job.registrations) {
     if (registration.activity != seq || registration.ended) continue;
     const auto concluded = concluded_.find(guid);
-    if (concluded == concluded_.end() || !job.heard.contains(concluded->second)) return true;
+    if (concluded == concluded_.end() || !job.received.contains(concluded->second)) return true;
   }
   const ShadowChild* child = child_of(job.run, seq);
-  return child != nullptr && child->start.parent.awaits && child->ends_heard == 0;
+  return child != nullptr && child->start.parent.awaits && child->ends_received == 0;
 }
 
 // Both in the bundle that makes them true, and once.

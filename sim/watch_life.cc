@@ -24,7 +24,7 @@ WhenUnknown WatchStore::when_unknown(const ShadowJob& job, std::uint32_t activit
 
 // Before any write: a message that the engine makes itself must be true. Its text is then a known output.
 void WatchStore::hear_timeouts(ShadowJob& job, const core::Bundle& bundle) {
-  using Why = core::NoAnswer::Why;
+  using Why = core::NoReply::Why;
   std::set<core::Guid> fresh;
   for (const core::Write& one : bundle.writes) {
     if (const auto* put = std::get_if<core::PutRecord>(&one)) fresh.insert(put->after.guid);
@@ -33,7 +33,7 @@ void WatchStore::hear_timeouts(ShadowJob& job, const core::Bundle& bundle) {
   for (const auto& [seq, item] : job.work)
     for (const Why why : {Why::queue, Why::attempt, Why::heartbeat, Why::total}) {
       const auto index = std::uint64_t{item.runs} * 8 + static_cast<std::uint64_t>(why);
-      const core::Guid guid = item.request.derive(core::Guid::Purpose::no_answer, index);
+      const core::Guid guid = item.request.derive(core::Guid::Purpose::no_reply, index);
       if (!fresh.contains(guid)) continue;
       const bool waits = item.token == core::WorkToken(0);
       const bool over = why == Why::total     ? is_over(item.life.deadline)
@@ -42,7 +42,7 @@ void WatchStore::hear_timeouts(ShadowJob& job, const core::Bundle& bundle) {
                                               : !waits && heartbeat_is_over(item);
       if (!over)
         fail(job, "timer", format("activity {} is said to have run out of its {} timeout", seq, core::name_of(why)));
-      job.heard.insert(guid);
+      job.received.insert(guid);
       job.activities[seq].findings.insert(format("\"no answer: its {} timeout ran out\"", core::name_of(why)));
     }
 }
@@ -65,7 +65,7 @@ bool WatchStore::heartbeat_is_over(const core::WorkItem& item) const {
   if (item.epoch == core::Epoch(0))
     return is_over(item.life.heartbeat_by) || late_beats_.contains({item.request, item.token});
   const Journal::Began* began = journal_.began(item.request, item.token);
-  return began != nullptr && (began->late || is_past(began->heard, item.life.heartbeat_timeout));
+  return began != nullptr && (began->late || is_past(began->last_sign, item.life.heartbeat_timeout));
 }
 
 void WatchStore::check_due(const ShadowJob& job, const ShadowMessage& message) {

@@ -165,14 +165,14 @@ void WatchStore::accept(ShadowJob* job, const core::Message& message, const stor
   const auto state = inner_.read_job(job->run);
   const bool closed = state && *state && core::is_closed((*state)->state.job.status);
   if ((!stored || !*stored) && !closed) fail(*job, "sends", "a message was accepted and is not in the inbox");
-  job->heard.insert(message.guid);
+  job->received.insert(message.guid);
   put_message(*job, message);
   if (const auto* verdict = std::get_if<core::Verdict>(&message.body))
     job->activities[verdict->activity.raw()].findings.insert(verdict->data.str());
   if (const auto* word = std::get_if<core::ChildDone>(&message.body)) {
     ShadowChild* child = child_of(job->run, word->activity.raw());
     if (child == nullptr) return fail(*job, "children", "it hears of a child that it did not start");
-    if (word->status != ReplyStatus::pending && ++child->ends_heard > 1)
+    if (word->status != ReplyStatus::pending && ++child->ends_received > 1)
       fail(*job, "children", format("it hears the end of {} twice", child->key.id.raw()));
   }
 }
@@ -239,7 +239,7 @@ void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, c
   for (auto place = children_.lower_bound({job.run, 0}); place != children_.end() && place->first.first == job.run;
        ++place) {
     const ShadowChild& child = place->second;
-    if (!child.start.parent.awaits || child.ends_heard > 0) continue;
+    if (!child.start.parent.awaits || child.ends_received > 0) continue;
     const ShadowActivity& activity = job.activities.at(place->first.second);
     const bool called_off = activity.skipped;  // by a race
     const bool over = work_done(activity.ledger) || called_off;
@@ -265,10 +265,10 @@ void WatchStore::check_sends_at_end() {
     if (child.run == RunId(0) && !child.refused)
       verdict_.fail("children", format("{} was never started", child.key.id.raw()));
     const auto parent = status_of(place.first);
-    if (child.start.parent.awaits && parent == core::JobStatus::completed && child.ends_heard != 1 &&
+    if (child.start.parent.awaits && parent == core::JobStatus::completed && child.ends_received != 1 &&
         !child.told_to_end)
       verdict_.fail("children",
-                    format("the parent of {} heard its end {} times", child.key.id.raw(), child.ends_heard));
+                    format("the parent of {} heard its end {} times", child.key.id.raw(), child.ends_received));
   }
 }
 

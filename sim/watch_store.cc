@@ -117,7 +117,7 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
     return verdict_.fail("identity", format("{}/{} replaced run {}", key.first, key.second, outcome.replaced().raw()));
   if (open) {
     const core::Message replaced = store::replaced_message(outcome.run());
-    old->heard.insert(replaced.guid);
+    old->received.insert(replaced.guid);
     put_message(*old, replaced);
     const auto stored = inner_.read_message(old->run, replaced.guid);
     if (!stored || !*stored) fail(*old, "identity", "its id was taken, and nobody told it");
@@ -136,7 +136,7 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
   put_message(job, core::start_message(outcome.run(), submit.input), submit.start_at);
   if (submit.deadline != Instant()) {
     put_message(job, core::deadline_message(outcome.run()), submit.deadline);
-    job.heard.insert(core::deadline_guid(outcome.run()));
+    job.received.insert(core::deadline_guid(outcome.run()));
   }
   count(job);
 }

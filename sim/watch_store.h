@@ -165,7 +165,7 @@ class WatchStore final : public store::ForwardStore {
     std::map<core::Guid, ShadowRecord> records;
     std::map<core::Guid, ShadowMessage> inbox;  // and timers
     std::set<core::Guid> sent;                  // transitions, ever
-    std::set<core::Guid> heard;                 // requests and timeouts, ever
+    std::set<core::Guid> received;              // requests and timeouts, ever
     std::map<std::uint32_t, core::WorkItem> work;
     std::shared_ptr<const Graph> shape;  // of the graph language; null: no such graph
     std::optional<core::ParentLink> parent;
@@ -200,7 +200,7 @@ class WatchStore final : public store::ForwardStore {
     core::JobKey key;
     RunId run{0};
     bool refused = false;
-    std::uint32_t ends_heard = 0;
+    std::uint32_t ends_received = 0;
     bool told_to_end = false;
   };
   struct ShadowKey {
@@ -211,7 +211,7 @@ class WatchStore final : public store::ForwardStore {
   void note(const core::Bundle& bundle, const store::Outcome& outcome);
   void note(const store::Submit& submit, const store::Outcome& outcome);
   void note(const store::Deliver& deliver, const store::Outcome& outcome);
-  void note(const store::Respond& respond, const store::Outcome& outcome);
+  void note(const store::DeliverReply& delivery, const store::Outcome& outcome);
   void note(const store::ClaimWork& claim, const store::Outcome& outcome);
   void note(const store::ClaimItem& claim, const store::Outcome& outcome);
   void note(const store::ExtendWork& extend, const store::Outcome& outcome);

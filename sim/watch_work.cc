@@ -30,21 +30,21 @@ void WatchStore::check_hand_out(const ShadowJob& job, const core::WorkItem& befo
                 before.life.progress.view()));
 }
 
-void WatchStore::note(const store::Respond& respond, const store::Outcome& outcome) {
+void WatchStore::note(const store::DeliverReply& delivery, const store::Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
-  ShadowJob* job = find(respond.run);
+  ShadowJob* job = find(delivery.run);
   if (job == nullptr) return verdict_.fail("invented", "an answer for a job that does not exist");
-  const auto work = job->work.find(respond.activity.raw());
-  if (work == job->work.end() || work->second.token != respond.token)
+  const auto work = job->work.find(delivery.activity.raw());
+  if (work == job->work.end() || work->second.token != delivery.token)
     return fail(*job, "token", "an answer was taken from a worker that does not hold the item");
-  const core::ReplyStatus status = std::get<core::Response>(respond.message.body).status;
+  const core::ReplyStatus status = std::get<core::Reply>(delivery.message.body).status;
   if (status == core::ReplyStatus::success) {
     job->work.erase(work);
   } else if (status != core::ReplyStatus::pending) {
     work->second.epoch = core::Epoch(0);
     work->second.lease_until = Instant::from_micros(std::numeric_limits<std::int64_t>::max());
   }
-  if (!core::is_closed(job->status)) put_message(*job, respond.message);
+  if (!core::is_closed(job->status)) put_message(*job, delivery.message);
 }
 
 void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outcome) {

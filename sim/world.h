@@ -243,7 +243,7 @@ class World {
   void answer_later(std::shared_ptr<Run> run);
   void ring(const store::Operation& operation, const store::Outcome& outcome);  // sends the notification of the commit
   bool loses_ring(Node& node);
-  void hear(Node& node, const store::Change& change, Duration after);
+  void notify(Node& node, const store::Change& change, Duration after);
   void miss_bell();  // the committing process died before its notification
 
   // oracle.cc
@@ -311,7 +311,7 @@ struct World::Node final : runtime::EngineEvents, store::Listener {
   void problem(const std::string& text) override;
   void ring(core::LaneId lane, const store::Change& change) override { world.store_.ring(lane, change); }
   void rung(const store::Change& change) override {
-    world.hear(*this, change, world.drawn(world.options_.latency_max));
+    world.notify(*this, change, world.drawn(world.options_.latency_max));
   }
   void owner_gone() override {}
 

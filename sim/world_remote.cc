@@ -61,7 +61,7 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
   const Said said = said_by(*run);
   const bool pending = said.status == core::ReplyStatus::pending;
-  const core::Response response{item.activity, said.status, said.code, item.token, said.data};
+  const core::Reply reply{item.activity, said.status, said.code, item.token, said.data};
   const auto again = [this, run](Duration wait) { post(wait, [this, run] { remote_answer(run); }); };
   const auto fault = draw_foreign_fault();
   if (fault == FaultKind::crash_before) return;  // the worker died: the item comes back after its lease
@@ -69,7 +69,7 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   if (fault == FaultKind::refused || fault == FaultKind::request_lost) return again(remote_backoff);
   if (fault == FaultKind::delayed) return again(options_.lease * 3 / 2);
   const store::Operation operation =
-      store::Respond{item.run, item.activity, item.token, core::Message{said.guid, response}};
+      store::DeliverReply{item.run, item.activity, item.token, core::Message{said.guid, reply}};
   const auto result = commit({&operation, 1}, {});
   ring(operation, (*result)[0]);
   if (fault == FaultKind::crash_after) return;
@@ -89,10 +89,10 @@ void World::remote_answer(std::shared_ptr<Run> run) {
 void World::answer_later(std::shared_ptr<Run> run) {
   const core::WorkItem& item = run->item;
   const Said said = said_by(*run);
-  const core::Response response{item.activity, said.status, said.code, item.token, said.data};
+  const core::Reply reply{item.activity, said.status, said.code, item.token, said.data};
   journal_.answer(item, said.status, 0, said.data);
   const store::Operation operation =
-      store::Respond{item.run, item.activity, item.token, core::Message{said.guid, response}};
+      store::DeliverReply{item.run, item.activity, item.token, core::Message{said.guid, reply}};
   asks_.push_back(Asked{nullptr});
   asks_.back().operation = operation;
   asks_.back().waits = true;
@@ -109,11 +109,11 @@ bool World::loses_ring(Node& node) {
   const std::uint32_t rate = healed() ? 0 : options_.rates.bells_lost_per_thousand;
   if (node.engine == nullptr || rate == 0 || random_.below(1000) >= rate) return false;
   ++report_.bells_lost;
-  hear(node, store::Change::everything(), store_.ring_late_max());
+  notify(node, store::Change::everything(), store_.ring_late_max());
   return true;
 }
 
-void World::hear(Node& node, const store::Change& change, Duration after) {
+void World::notify(Node& node, const store::Change& change, Duration after) {
   if (node.engine == nullptr) return;
   post_to(node, after, [this, &node, change] {
     node.engine->changed(change);
@@ -124,7 +124,7 @@ void World::hear(Node& node, const store::Change& change, Duration after) {
 // Where lanes are renewed, each renewal scans everything.
 void World::miss_bell() {
   if (options_.renewals) return;
-  for (auto& node : nodes_) hear(*node, store::Change::everything(), store_.ring_late_max());
+  for (auto& node : nodes_) notify(*node, store::Change::everything(), store_.ring_late_max());
 }
 
 }  // namespace pawl::sim

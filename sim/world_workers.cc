@@ -191,8 +191,8 @@ void World::answer(Node& node, std::shared_ptr<Run> run) {
   const std::uint32_t reply = run->reply++;
   if (!pending) end(node, *run);
   journal_.answer(item, said.status, reply, said.data);
-  runtime::WorkAnswer answered{item.run,    item.activity, item.token, item.request,
-                               said.status, said.code,     said.data,  pending ? reply : 0};
+  runtime::WorkReply answered{item.run,    item.activity, item.token, item.request,
+                              said.status, said.code,     said.data,  pending ? reply : 0};
   if (behaviour.transaction && said.status == core::ReplyStatus::success && !options_.islands)
     answered.transaction = std::make_shared<SimTransaction>(Effect{item.run, item.activity});
   node.engine->answer(std::move(answered));

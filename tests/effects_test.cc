@@ -16,7 +16,7 @@ class EffectsTest : public ::testing::Test {
   // A first process that dies inside the effect of job "e".
   void die_inside(const std::string& policy) {
     storm::NodeProcess node({.program = LIFE_NODE, .dir = dir.path(), .slot = "e", .flags = {"effect", policy}});
-    ASSERT_TRUE(node.heard("acted", 20s)) << read_file(dir / "problems.txt");
+    ASSERT_TRUE(node.wait_for("acted", 20s)) << read_file(dir / "problems.txt");
     node.kill();
   }
   // A second runtime, in this process, that acts at once and continues.

@@ -137,7 +137,7 @@ class LaterElsewhere : public ::testing::Test {
   std::string ask(std::vector<std::string> words) {
     words.insert(words.begin(), "ask");
     storm::NodeProcess node({.program = LIFE_NODE, .dir = dir.path(), .slot = "a", .flags = std::move(words)});
-    const bool ok = node.heard("ok", 20s);
+    const bool ok = node.wait_for("ok", 20s);
     node.wait(20s);
     return ok ? "ok" : "refused";
   }

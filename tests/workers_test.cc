@@ -242,7 +242,7 @@ TEST_F(StopsTest, a_kill_leaves_no_more_in_doubt_than_threads_had_begun) {
   constexpr int jobs = 60;
   {
     storm::NodeProcess node({LIFE_NODE, dir.path(), "0", 1, {"queue", "hold"}});
-    ASSERT_TRUE(node.heard("submitted", 20s));
+    ASSERT_TRUE(node.wait_for("submitted", 20s));
     ASSERT_TRUE(comes_true([&] { return lines_of(dir / "journal").size() == 2; }));
     node.kill();
   }
@@ -268,8 +268,8 @@ TEST_F(StopsTest, a_kill_leaves_no_more_in_doubt_than_threads_had_begun) {
 TEST_F(StopsTest, threads_that_cannot_be_made_are_an_error_and_not_the_end_of_the_process) {
   if (sanitized) GTEST_SKIP() << "shadow memory does not fit into the address space that the test leaves";
   storm::NodeProcess node({LIFE_NODE, dir.path(), "0", 1, {"threads", "1024"}});
-  EXPECT_TRUE(node.heard("refused", 20s));
-  EXPECT_TRUE(node.heard("runs with two", 20s));
+  EXPECT_TRUE(node.wait_for("refused", 20s));
+  EXPECT_TRUE(node.wait_for("runs with two", 20s));
   EXPECT_EQ(node.wait(20s), 0);
 }
 

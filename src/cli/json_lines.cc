@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view blank = " \t\r\n";
 }
 
-void JsonLines::hear(std::string_view bytes) {
+void JsonLines::feed(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size() && !too_much_;) {
     const auto newline = bytes.find('\n', at);
     const auto end = newline == std::string_view::npos ? bytes.size() : newline + 1;

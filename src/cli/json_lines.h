@@ -17,7 +17,7 @@ class JsonLines {
   // `earlier` is called with every value as soon as another one follows it.
   explicit JsonLines(std::function<void(std::string)> earlier) : earlier_(std::move(earlier)) {}
 
-  void hear(std::string_view bytes);
+  void feed(std::string_view bytes);
   void end();  // no more bytes come
 
   bool is_json() const { return !why_broken_; }

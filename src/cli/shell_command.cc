@@ -171,8 +171,8 @@ class Running {
                                   pollfd{end_.raw(), POLLIN, 0}};  // poll ignores a negative descriptor
     if (poll(watched.data(), watched.size(), static_cast<int>(wait.count())) <= 0) return;
     if (watched[0].revents != 0) feed();
-    if (watched[1].revents != 0) hear(out_, listener_.output);
-    if (watched[2].revents != 0) hear(err_, listener_.errors);
+    if (watched[1].revents != 0) feed(out_, listener_.output);
+    if (watched[2].revents != 0) feed(err_, listener_.errors);
   }
 
   void feed() {
@@ -183,7 +183,7 @@ class Running {
   }
 
   // Returns the number of bytes.
-  std::size_t hear(Descriptor& from, const std::function<void(std::string_view)>& tell) {
+  std::size_t feed(Descriptor& from, const std::function<void(std::string_view)>& tell) {
     std::array<char, 16'384> bytes;
     const ssize_t count = read(from.raw(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) return 0;
@@ -200,7 +200,7 @@ class Running {
     int waiting = 0;
     if (!from.open() || ioctl(from.raw(), FIONREAD, &waiting) != 0) return;
     for (auto left = static_cast<std::size_t>(waiting); left > 0 && from.open();)
-      left -= std::min(left, hear(from, tell));
+      left -= std::min(left, feed(from, tell));
   }
 
   // The process is not reaped here: until then its number and its group's number are not reused.

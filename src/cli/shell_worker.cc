@@ -37,7 +37,7 @@ class ErrorLines {
  public:
   explicit ErrorLines(std::function<void(std::string_view)> say) : say_(std::move(say)) {}
 
-  void hear(std::string_view bytes) {
+  void feed(std::string_view bytes) {
     tail_.append(bytes);
     if (tail_.size() > 2 * error_bytes_max) tail_.erase(0, tail_.size() - error_bytes_max - character_bytes_max);
     line_.append(bytes);
@@ -165,8 +165,8 @@ Result<Reply> ShellWorkers::try_once(const std::string& command, Work& work) {
                             {"PAWL_KEY", work.key()},
                             {"PAWL_TRY", std::to_string(work.attempt())}},
                            work.input().empty() ? "null\n" : work.input().str() + "\n"};
-  const ShellListener listener{[&](std::string_view bytes) { output.hear(bytes); },
-                               [&](std::string_view bytes) { errors.hear(bytes); },
+  const ShellListener listener{[&](std::string_view bytes) { output.feed(bytes); },
+                               [&](std::string_view bytes) { errors.feed(bytes); },
                                [&] { return !work.cancelled() && !output.too_much(); }};
   const auto end = run_shell(shell, listener);
   if (!end) return end.error();

@@ -67,14 +67,14 @@ JobStatus drained(const Draft& draft) { return draft.code() != 0 ? JobStatus::fa
 JobStatus check_data(Draft& draft, const Program& program, const Sight& sight, JobStatus status) {
   const bool completes = status == JobStatus::completed;
   if (!completes && draft.code() == 0) return status;  // ended early, on purpose
-  const auto wrong = program.misfit(sight, completes ? code_completed : draft.code());
+  const auto wrong = program.mismatch(sight, completes ? code_completed : draft.code());
   if (!wrong) return status;
   if (!completes) {
     draft.fail_reason(draft.reason().empty() ? *wrong : format("{}; {}", draft.reason(), *wrong));
     return status;
   }
   draft.fail_reason(*wrong);
-  draft.fail_with(code_misfit);
+  draft.fail_with(code_mismatch);
   return JobStatus::failed;
 }
 
@@ -134,11 +134,11 @@ Status close_through_trigger(Context& context, JobStatus status, bool descend) {
   return {};
 }
 
-std::optional<std::string> misfit_at_end(const Context& context) {
+std::optional<std::string> mismatch_at_end(const Context& context) {
   const Program* program = context.graph.program();
   const Activity* trigger = context.draft.find(ActivitySeq(0));
   if (program == nullptr || trigger == nullptr) return std::nullopt;
-  return program->misfit(sight_of(context, *trigger), code_completed);
+  return program->mismatch(sight_of(context, *trigger), code_completed);
 }
 
 Status give_back(Context& context, ActivitySeq of) {

@@ -79,7 +79,7 @@ class Decoder {
     if (value != wide) failed_ = true;
   }
   void get(ReplyStatus& value) { get_enum(value, ReplyStatus::fatal); }
-  void get(NoAnswer::Why& value) { get_enum(value, NoAnswer::Why::lost); }
+  void get(NoReply::Why& value) { get_enum(value, NoReply::Why::lost); }
   void get(Verdict::Kind& value) { get_enum(value, Verdict::Kind::retry); }
   void get(JobStatus& value) { get_enum(value, JobStatus::paused); }
   void get(ActivityStatus& value) { get_enum(value, ActivityStatus::skipped); }

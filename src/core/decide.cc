@@ -20,7 +20,7 @@ Progress take(Context& context) {
       Overloaded{
           [&](const Start& start_message) { return start(context, start_message); },
           [&](const Transition& transition) { return leg1(context, transition); },
-          [&](const Response& response) { return respond(context, response); },
+          [&](const Reply& reply) { return take_reply(context, reply); },
           [&](const Resume& message) { return kinds::resume(context, message); },
           [&](const TimeUp& message) { return kinds::time_up(context, message); },
           [&](const ChildDone& message) { return kinds::child_done(context, message); },
@@ -30,7 +30,7 @@ Progress take(Context& context) {
           [&](const Expand& message) { return kinds::expand(context, message); },
           [&](const Unlabel& message) { return kinds::unlabel(context, message); },
           [&](const EndJob& message) { return end_job(context, message); },
-          [&](const NoAnswer& message) { return no_answer(context, message); },
+          [&](const NoReply& message) { return no_reply(context, message); },
           [&](const Verdict& verdict) { return settle(context, verdict); },
           [&](const Interrupt& message) { return interrupt(context, message); },
           [&](const Pause& message) { return pause(context, message); },
@@ -89,14 +89,13 @@ struct Stop {
 Progress stop_job(Context& context, const Error& why) {
   Draft& draft = context.draft;
   const Body& body = context.delivery.message.body;
-  const auto* answer = std::get_if<Response>(&body);
+  const auto* answer = std::get_if<Reply>(&body);
   const bool refused = answer != nullptr && refuse(context, *answer);
   if (!refused && !context.stored()) {
     const WorkItem* item = nullptr;
-    if (const auto* response = std::get_if<Response>(&body);
-        response != nullptr && response->status == ReplyStatus::success)
-      item = draft.find_work(response->activity);
-    else if (const auto* silence = std::get_if<NoAnswer>(&body))
+    if (const auto* reply = std::get_if<Reply>(&body); reply != nullptr && reply->status == ReplyStatus::success)
+      item = draft.find_work(reply->activity);
+    else if (const auto* silence = std::get_if<NoReply>(&body))
       item = draft.find_work(silence->activity);
     draft.put_message(context.delivery.message);
     if (item != nullptr) draft.drop_work(WorkItem(*item));

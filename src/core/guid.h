@@ -30,7 +30,7 @@ struct Guid {
     resume = 7,
     timer = 8,
     child_result = 9,
-    no_answer = 10,
+    no_reply = 10,
     verdict = 11,
     deadline = 12,
     replaced = 13,

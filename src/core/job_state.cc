@@ -22,17 +22,17 @@ std::string_view name_of(JobStatus status) {
   return "?";
 }
 
-std::string_view name_of(NoAnswer::Why why) {
+std::string_view name_of(NoReply::Why why) {
   switch (why) {
-    case NoAnswer::Why::queue:
+    case NoReply::Why::queue:
       return "queue";
-    case NoAnswer::Why::attempt:
+    case NoReply::Why::attempt:
       return "attempt";
-    case NoAnswer::Why::heartbeat:
+    case NoReply::Why::heartbeat:
       return "heartbeat";
-    case NoAnswer::Why::total:
+    case NoReply::Why::total:
       return "total";
-    case NoAnswer::Why::lost:
+    case NoReply::Why::lost:
       return "lost";
   }
   return "?";

@@ -59,7 +59,7 @@ void emit(Context& context, const MessageRecord& record) {
 Status persist(Context& context) {
   Draft& draft = context.draft;
   if (draft.end_announced()) return {};
-  if (const auto wrong = context.graph.program()->misfit(sight_of(context, *draft.find(ActivitySeq(0))), 200))
+  if (const auto wrong = context.graph.program()->mismatch(sight_of(context, *draft.find(ActivitySeq(0))), 200))
     return Error{ErrorCode::invalid, "persist: " + *wrong};
   const auto kept = set_keep(context);
   if (!kept) return kept;
@@ -161,7 +161,7 @@ std::string why_it_failed(const Context& context) {
     return describe_error(context, Answer{activity->seq, ReplyStatus::error, activity->code, activity->output},
                           *activity);
   }
-  return misfit_at_end(context).value_or("");
+  return mismatch_at_end(context).value_or("");
 }
 
 // A failed undo has no other way out: the job waits for a person, who can redrive it.

@@ -47,7 +47,7 @@ class MailboxDraft {
             [&](const Taken& taken) { return take(taken); },
             [](const Expire&) { return true; },  // it only woke the mailbox: the entry holds the time of expiry
             // What does not concern a mailbox is acknowledged without effect.
-            each_of<Start, Transition, Response, Resume, NoAnswer, Interrupt, Pause, Proceed, Redrive, Verdict, TimeUp,
+            each_of<Start, Transition, Reply, Resume, NoReply, Interrupt, Pause, Proceed, Redrive, Verdict, TimeUp,
                     Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Expand, Unlabel, Refused>(
                 [] { return true; }),
         },

@@ -40,13 +40,13 @@ struct Transition {
 };
 
 // A worker's reply: leg 2 of an activity.
-struct Response {
+struct Reply {
   ActivitySeq activity{0};
   ReplyStatus status = ReplyStatus::success;
   std::int32_t code = 200;
   WorkToken token{0};
   Payload data;
-  friend bool operator==(const Response&, const Response&) = default;
+  friend bool operator==(const Reply&, const Reply&) = default;
 };
 
 // To a mailbox: a hook waits here. `reply_to` is resumed with guid H(signal, registration).
@@ -75,7 +75,7 @@ struct Resume {
 };
 
 // From the engine, in place of a worker's reply: no reply came under this token. Stored: never renumber.
-struct NoAnswer {
+struct NoReply {
   enum class Why : std::uint8_t {
     queue = 0,      // no worker took it in time
     attempt = 1,    // the attempt took too long
@@ -86,9 +86,9 @@ struct NoAnswer {
   ActivitySeq activity{0};
   WorkToken token{0};
   Why why = Why::attempt;
-  friend bool operator==(const NoAnswer&, const NoAnswer&) = default;
+  friend bool operator==(const NoReply&, const NoReply&) = default;
 };
-std::string_view name_of(NoAnswer::Why why);
+std::string_view name_of(NoReply::Why why);
 
 // What a person, a program or a deadline asks of a job.
 struct Interrupt {
@@ -252,7 +252,7 @@ struct Refused {
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 
-using Body = std::variant<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Interrupt, Pause, Proceed,
+using Body = std::variant<Start, Transition, Reply, Register, Signal, Resume, NoReply, Interrupt, Pause, Proceed,
                           Redrive, Verdict, TimeUp, Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Withdraw,
                           Expire, Expand, Unlabel, Taken, Refused>;  // stored index: append only
 
@@ -261,8 +261,8 @@ inline bool is_control(const Body& body) {
   return std::visit(
       Overloaded{
           each_of<Interrupt, Pause, Proceed, Redrive, EndJob>([] { return true; }),
-          each_of<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Verdict, TimeUp, Reenter, Arrive,
-                  Item, StartChild, ChildDone, Withdraw, Expire, Expand, Unlabel, Taken, Refused>([] { return false; }),
+          each_of<Start, Transition, Reply, Register, Signal, Resume, NoReply, Verdict, TimeUp, Reenter, Arrive, Item,
+                  StartChild, ChildDone, Withdraw, Expire, Expand, Unlabel, Taken, Refused>([] { return false; }),
       },
       body);
 }

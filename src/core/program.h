@@ -139,7 +139,7 @@ class Program {
   virtual Result<std::optional<Duration>> keep(const Sight& sight) const = 0;
   // Why the job's data is not what the graph promises for a job that ends with this code (200: it completes). None: it
   // is.
-  virtual std::optional<std::string> misfit(const Sight& sight, std::int32_t code) const = 0;
+  virtual std::optional<std::string> mismatch(const Sight& sight, std::int32_t code) const = 0;
 };
 
 }  // namespace pawl::core

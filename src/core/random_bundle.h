@@ -74,7 +74,7 @@ class RandomBundle {
       case 1:
         return Transition{small(), dimensions(), seq(), payload()};
       case 2:
-        return Response{seq(), reply_status(), code(), WorkToken(number()), payload()};
+        return Reply{seq(), reply_status(), code(), WorkToken(number()), payload()};
       case 3:
         return registration();
       case 4:
@@ -82,7 +82,7 @@ class RandomBundle {
       case 5:
         return Resume{seq(), guid(), payload(), reply_status(), code()};
       case 6:
-        return NoAnswer{seq(), WorkToken(number()), static_cast<NoAnswer::Why>(random_.below(5))};
+        return NoReply{seq(), WorkToken(number()), static_cast<NoReply::Why>(random_.below(5))};
       case 7:
         return Interrupt{code(), text()};
       case 8:

@@ -12,7 +12,7 @@
 
 namespace pawl::core {
 
-inline constexpr std::int32_t code_misfit = 422;  // the job's data is not what its graph promises
+inline constexpr std::int32_t code_mismatch = 422;  // the job's data is not what its graph promises
 
 enum class Progress : std::uint8_t {
   finished,      // the delivery needs nothing more
@@ -66,9 +66,9 @@ struct Answer {
 Progress leg1(Context& context, const Transition& transition);   // leg1.cc
 Progress leg2(Context& context, const Answer& answer);           // leg2.cc
 Progress start(Context& context, const Start& start);            // start.cc
-Progress respond(Context& context, const Response& response);    // respond.cc
-Progress no_answer(Context& context, const NoAnswer& message);   // no_answer.cc
-Progress settle(Context& context, const Verdict& verdict);       // no_answer.cc
+Progress take_reply(Context& context, const Reply& reply);       // reply.cc
+Progress no_reply(Context& context, const NoReply& message);     // no_reply.cc
+Progress settle(Context& context, const Verdict& verdict);       // no_reply.cc
 Progress interrupt(Context& context, const Interrupt& message);  // control.cc, as the next four
 Progress end_job(Context& context, const EndJob& message);
 Progress pause(Context& context, const Pause& message);
@@ -86,7 +86,7 @@ Progress conclude_unstored(Context& context, const WorkItem& item, const Answer&
 // A reply that the job cannot take. It is kept for people to see, and its work is put back, to be asked for again when
 // the job continues. False: its effect counts already, or the work cannot be asked for again; then the reply itself
 // waits.
-bool refuse(Context& context, const Response& response);
+bool refuse(Context& context, const Reply& reply);
 // For a paused or parked job: a worker's reply is stored, so that it need not be sent twice; all else waits.
 Progress keep_answer(Context& context);
 
@@ -130,7 +130,7 @@ Status close_job(Context& context, JobStatus status, bool descend);
 // The completion tasks: the result, and the message to the parent that awaits the job.
 void finish_job(Context& context, std::optional<Payload> result);
 // Why a job that completes now would fail: its data is not what its graph promises.
-std::optional<std::string> misfit_at_end(const Context& context);
+std::optional<std::string> mismatch_at_end(const Context& context);
 // Gives back an obligation that no answer will settle; it may be the last one.
 Status give_back(Context& context, ActivitySeq of);
 // Closes the job through its trigger, for a message that belongs to no activity.

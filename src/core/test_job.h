@@ -63,14 +63,14 @@ class TestJob {
                         Payload data = "output") {
     const auto purpose =
         status == ReplyStatus::pending ? Guid::Purpose::response_pending : Guid::Purpose::response_final;
-    return {item.request.derive(purpose, index), Response{item.activity, status, code, item.token, std::move(data)}};
+    return {item.request.derive(purpose, index), Reply{item.activity, status, code, item.token, std::move(data)}};
   }
   // Straight from a local worker.
   void deliver_local(Message message) { queue.push_back({std::move(message), Origin::unstored, 0, false}); }
   // Through the inbox, like a remote worker's reply: the store removes the work item when the reply is a success.
   void deliver_remote(const Message& message) {
-    if (const auto* response = std::get_if<Response>(&message.body); response->status == ReplyStatus::success)
-      state.drop_work(response->activity);
+    if (const auto* reply = std::get_if<Reply>(&message.body); reply->status == ReplyStatus::success)
+      state.drop_work(reply->activity);
     deliver_stored(message);
   }
   void deliver_stored(const Message& message) {

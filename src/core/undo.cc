@@ -25,12 +25,12 @@ std::optional<Body> undo_before_end(Context& context) {
   Draft& draft = context.draft;
   if (!context.graph.can_undo() || draft.undoing()) return std::nullopt;
   if (draft.code() == 0) {
-    const auto wrong = misfit_at_end(context);
+    const auto wrong = mismatch_at_end(context);
     if (!wrong) return std::nullopt;
     auto first = next_undo(context);
     if (!first) return std::nullopt;  // the closing step reports the error
     draft.fail_reason(*wrong);
-    draft.fail_with(code_misfit);
+    draft.fail_with(code_mismatch);
     return first;
   }
   return next_undo(context);

@@ -136,12 +136,12 @@ void Engine::store_next_answer(const core::Guid& request) {
     running_.erase(found);
     return;
   }
-  std::optional<StreamMessage> response = std::move(running.answers.front());
+  std::optional<StreamMessage> reply = std::move(running.answers.front());
   running.answers.pop_front();
   running.storing = true;
-  const std::size_t bytes = response ? bytes_of(response->body) : 0;
+  const std::size_t bytes = reply ? bytes_of(reply->body) : 0;
   const Hand& hand = running.claimed.hand;
-  Sequence next = response           ? sequences_.answer(hand, std::move(*response))
+  Sequence next = reply              ? sequences_.answer(hand, std::move(*reply))
                   : running.left_for ? sequences_.release(hand, *running.left_for)
                                      : sequences_.defer(hand);
   bytes_ -= bytes;  // the step has them now
@@ -200,13 +200,13 @@ bool Engine::leave(const core::Guid& request, Duration within) {
 void Engine::reply(Deferred& deferred, Answer answer, Ticket ticket) {
   const bool final = answer.status != core::ReplyStatus::pending;
   const std::uint32_t number = final ? deferred.pendings : deferred.pendings++;
-  StreamMessage response = response_to(deferred.request, answer.status, answer.code, number, std::move(answer.data));
-  const std::size_t bytes = bytes_of(response.body);
-  add(store_reply(std::move(response), ticket), bytes, Role::reply, ticket);
+  StreamMessage reply = response_to(deferred.request, answer.status, answer.code, number, std::move(answer.data));
+  const std::size_t bytes = bytes_of(reply.body);
+  add(store_reply(std::move(reply), ticket), bytes, Role::reply, ticket);
 }
 
-Sequence Engine::store_reply(StreamMessage response, Ticket ticket) {
-  co_await Ask(enqueue(response));  // j
+Sequence Engine::store_reply(StreamMessage reply, Ticket ticket) {
+  co_await Ask(enqueue(reply));  // j
   events_.replied(ticket, {});
 }
 
@@ -237,7 +237,7 @@ void Engine::begin(ClaimedMessage claimed) {
   std::visit(Overloaded{
                  [&](stream::Start& start) { add(sequences_.start(hand, std::move(start)), bytes); },
                  [&](stream::Transition& transition) { add(sequences_.leg1(hand, std::move(transition)), bytes); },
-                 [&](stream::Response& response) { add(sequences_.leg2(hand, std::move(response)), bytes); },
+                 [&](stream::Reply& reply) { add(sequences_.leg2(hand, std::move(reply)), bytes); },
                  [&](stream::Cleanup& cleanup) { add(sequences_.cleanup(hand, std::move(cleanup)), bytes); },
                  [&](stream::Request& held) {
                    begin_worker(HeldRequest{hand, std::move(held)});

@@ -154,7 +154,7 @@ class Engine : private Events {
   Room room_for(const Stream& stream) const;
   Sequence fetch(core::LaneId lane, Topic topic, core::Epoch epoch, Room room);
   Sequence start(store::StartDuplex request, Ticket ticket);
-  Sequence store_reply(StreamMessage response, Ticket ticket);
+  Sequence store_reply(StreamMessage reply, Ticket ticket);
   Sequence one(Operation operation, Ticket ticket);
   void begin(ClaimedMessage claimed);
   void begin_worker(HeldRequest request);

@@ -28,9 +28,8 @@ core::WorkToken token_of(const Hand& request) { return token_after(request, requ
 bool is_settled(const store::DuplexJob& job, const HeldRequest& request) {
   return is_left(request.hand) &&
          std::none_of(job.stream.begin(), job.stream.end(), [&](const ClaimedMessage& waiting) {
-           const auto* response = std::get_if<stream::Response>(&waiting.message.body);
-           return response != nullptr && response->place == request.body.place &&
-                  response->status == core::ReplyStatus::pending;
+           const auto* reply = std::get_if<stream::Reply>(&waiting.message.body);
+           return reply != nullptr && reply->place == request.body.place && reply->status == core::ReplyStatus::pending;
          });
 }
 

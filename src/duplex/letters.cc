@@ -80,7 +80,7 @@ StreamMessage response_to(const HeldRequest& request, core::ReplyStatus status, 
   const bool pending = status == core::ReplyStatus::pending;
   return {request.hand.run,
           pending ? guid.derive(Purpose::response_pending, number) : guid.derive(Purpose::response_final, 0),
-          stream::Response{request.body.place, status, code, number, std::move(data)}};
+          stream::Reply{request.body.place, status, code, number, std::move(data)}};
 }
 
 StreamMessage cleanup_of(RunId run, std::optional<stream::Cleanup::Failure> failure) {

@@ -24,7 +24,7 @@ std::string_view name_of(const stream::Body& body) {
                         [](const stream::Start&) { return "start"; },
                         [](const stream::Transition&) { return "transition"; },
                         [](const stream::Request&) { return "request"; },
-                        [](const stream::Response&) { return "response"; },
+                        [](const stream::Reply&) { return "response"; },
                         [](const stream::Cleanup&) { return "cleanup"; },
                     },
                     body);

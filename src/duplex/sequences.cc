@@ -29,9 +29,9 @@ Operation unread(const Hand& hand, const std::string& damaged) {
   return park(hand.run, kept_text("corrupt: " + damaged, limits::reason_bytes_max));
 }
 
-bool is_final(const stream::Response& message) { return message.status != core::ReplyStatus::pending; }
+bool is_final(const stream::Reply& message) { return message.status != core::ReplyStatus::pending; }
 
-std::string describe(const Graph& graph, const stream::Response& message) {
+std::string describe(const Graph& graph, const stream::Reply& message) {
   return kept_text(format("activity {} failed with code {}: {}", graph.nodes()[message.place.node].name.raw(),
                           message.code, failure_words(message.data.view())),
                    limits::reason_bytes_max);
@@ -178,9 +178,9 @@ Sequence Sequences::worker(HeldRequest request) {
   co_await Ask(std::move(last));
 }
 
-Sequence Sequences::answer(Hand request, StreamMessage response) {
-  const bool final = is_final(std::get<stream::Response>(response.body));
-  co_await Ask(enqueue(response));                // j
+Sequence Sequences::answer(Hand request, StreamMessage reply) {
+  const bool final = is_final(std::get<stream::Reply>(reply.body));
+  co_await Ask(enqueue(reply));                   // j
   if (final) co_await Ask(acknowledge(request));  // k
 }
 
@@ -190,7 +190,7 @@ Sequence Sequences::defer(Hand request) {
   co_await Ask(acknowledge(request));  // k
 }
 
-Sequence Sequences::leg2(Hand hand, stream::Response message) {
+Sequence Sequences::leg2(Hand hand, stream::Reply message) {
   const Viewed seen = co_await View(hand.run, message.place);
   const auto [scene, damaged] = scene_of(seen);
   if (!scene) {

@@ -32,12 +32,12 @@ class Sequences {
   Sequence start(Hand hand, stream::Start message);      // B E C F (A made the message)
   Sequence leg1(Hand hand, stream::Transition message);  // a c d e f
   Sequence worker(HeldRequest request);                  // g h, then X: Events::dispatch
-  Sequence leg2(Hand hand, stream::Response message);    // l m n o q s | l m n o p q r s | l m p r s
+  Sequence leg2(Hand hand, stream::Reply message);       // l m n o q s | l m n o p q r s | l m p r s
   Sequence cleanup(Hand hand, stream::Cleanup message);  // the job's end
   Sequence stop_job(RunId run, std::string reason);      // parks it
 
   // j, then k: the reply of a worker that holds its request. After a pending reply the worker keeps the request.
-  Sequence answer(Hand request, StreamMessage response);
+  Sequence answer(Hand request, StreamMessage reply);
   // k before j: the worker will reply later, from any process.
   Sequence defer(Hand request);
   // No worker began it, or its worker left it: free again after this time.

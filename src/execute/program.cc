@@ -167,7 +167,7 @@ Result<std::optional<Duration>> GraphProgram::keep(const core::Sight& sight) con
 }
 
 // `graph "order": output.schema./total: is string, not number`
-std::optional<std::string> GraphProgram::misfit(const core::Sight& sight, std::int32_t code) const {
+std::optional<std::string> GraphProgram::mismatch(const core::Sight& sight, std::int32_t code) const {
   const graph::Channel& output = plan_.graph->output;
   if (!app_->enforces_schemas()) return std::nullopt;
   const bool completes = code == 200;

@@ -61,7 +61,7 @@ class GraphProgram final : public core::Program {
   Payload shown(std::uint32_t node, const Payload& kept) const override;
   std::optional<Sent> sent(const core::Sight& sight) const override;
   Result<std::optional<Duration>> keep(const core::Sight& sight) const override;
-  std::optional<std::string> misfit(const core::Sight& sight, std::int32_t code) const override;
+  std::optional<std::string> mismatch(const core::Sight& sight, std::int32_t code) const override;
 
  private:
   template <class K>

@@ -85,7 +85,7 @@ void DuplexRunner::refuse_requests(const Error& error) {
   for (auto& [ticket, done] : std::exchange(asked_, {})) done(error);
 }
 
-bool DuplexRunner::answer(const WorkAnswer& answer) {
+bool DuplexRunner::answer(const WorkReply& answer) {
   if (!engine_) return false;
   // Duplex has no retries, so a fatal error is like any other.
   const auto status = core::is_error(answer.status) ? core::ReplyStatus::error : answer.status;

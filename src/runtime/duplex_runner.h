@@ -41,7 +41,7 @@ class DuplexRunner final : private duplex::Events {
   Status admits(const Graph& graph) const;
   bool takes(const SubmitRequest& request) const;  // its graph is under collation duplex
   void submit(SubmitRequest request, core::LaneId lane, Ticket ticket);
-  bool answer(const WorkAnswer& answer);       // false: not a duplex job
+  bool answer(const WorkReply& answer);        // false: not a duplex job
   bool give_back(const core::WorkItem& item);  // false: not a duplex job
   // False: not a duplex job. Its progress is not stored: a duplex job has no row for it.
   bool heartbeat(const WorkRun& run) const { return running_.contains(run); }

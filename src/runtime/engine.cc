@@ -72,7 +72,7 @@ void Engine::request(store::Operation operation, Ticket ticket) {
 }
 
 void Engine::changed(const store::Change& change) {
-  if (change.lanes) parts_->shares.hear();
+  if (change.lanes) parts_->shares.lanes_changed();
   if (change.graphs) graphs_changed();
   if (change.topics) parts_->workshop.topics_changed();
   if (change.times) parts_->alarms.look_again();
@@ -217,7 +217,7 @@ RunId work_of(const store::Operation& operation) {
           [](const store::ClaimItem& claim) { return claim.run; },
           [](const store::ExtendWork& extend) { return extend.run; },
           [](const store::ReleaseWork& release) { return release.run; },
-          [](const store::Respond& respond) { return respond.run; },
+          [](const store::DeliverReply& delivery) { return delivery.run; },
           each_of<store::Submit, store::Deliver, store::ClaimWork, store::DropOutbox, store::OpenPool,
                   store::AcquireLane, store::RenewLane, store::ReleaseLane, store::BeatEngine, store::LeaveEngine,
                   store::RemoveJob, store::DropKeys, store::PauseTopic, store::PutApp, store::ActivateApp>(
@@ -249,7 +249,7 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
                  [&](const store::ReleaseLane& release) { p.shares.settle_release(release, outcome); },
                  [&](const store::BeatEngine& beat) { p.shares.settle_beat(beat, outcome); },
                  [&](const store::DropOutbox& drop) { p.post.settle_outbox(drop, outcome); },
-                 each_of<store::Deliver, store::Respond, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
+                 each_of<store::Deliver, store::DeliverReply, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
                          store::OpenPool, store::LeaveEngine, store::RemoveJob, store::DropKeys, store::PauseTopic,
                          store::PutApp, store::ActivateApp>(asked),
              },
@@ -268,7 +268,7 @@ void Engine::settle_asked(const store::Operation& operation, const store::Outcom
             if (deliver.source) p.post.settle_delivery(deliver, outcome);
             p.post.arrived(deliver.envelope.to, outcome.run(), deliver.envelope.message, outcome.kind);
           },
-          [&](const store::Respond& respond) { p.post.hand_over(respond.run, respond.message, outcome.kind); },
+          [&](const store::DeliverReply& delivery) { p.post.hand_over(delivery.run, delivery.message, outcome.kind); },
           [&](const store::RemoveJob& remove) {
             OwnedLane* lane = p.lanes.mine(remove.run);
             if (lane == nullptr) return;  // its next owner reads what is due
@@ -337,7 +337,7 @@ void Engine::lane_refused(core::LaneId lane, OutcomeKind kind) {
 void Engine::serve(const Topic& topic) { parts_->workshop.serve(topic); }
 void Engine::add_slots(std::size_t count) { parts_->workshop.add_slots(count); }
 void Engine::set_threads(std::size_t count) { parts_->workshop.set_threads(count); }
-void Engine::answer(WorkAnswer answer) { parts_->workshop.answer(std::move(answer)); }
+void Engine::answer(WorkReply answer) { parts_->workshop.answer(std::move(answer)); }
 void Engine::begun(const WorkRun& run) { parts_->workshop.begun(run); }
 void Engine::heartbeat(const WorkRun& run, Payload progress) { parts_->workshop.heartbeat(run, std::move(progress)); }
 void Engine::detach(const WorkRun& run, Duration lease) { parts_->workshop.detach(run, lease); }

@@ -40,7 +40,7 @@ class Engine {
   // How many of the attempts that are handed out can begin at once; the others wait for a thread.
   void set_threads(std::size_t count);
   void submit(SubmitRequest request, Ticket ticket);
-  void answer(WorkAnswer answer);
+  void answer(WorkReply answer);
   // A thread begins what was handed out: its clocks start now. Needed only if RunClocks::watches it.
   void begun(const WorkRun& run);
   void heartbeat(const WorkRun& run, Payload progress);
@@ -48,7 +48,7 @@ class Engine {
   void detach(const WorkRun& run, Duration lease);
   void probed(ProbeAnswer answer);
   void offer_probe(const Topic& topic);  // this process can probe lost attempts of the topic
-  // Commits one operation that a caller waits for: Deliver, Respond, ExtendWork, RemoveJob, PauseTopic.
+  // Commits one operation that a caller waits for: Deliver, DeliverReply, ExtendWork, RemoveJob, PauseTopic.
   void request(store::Operation operation, Ticket ticket);
   // Handed out, but not run to its end: no worker began it, or this process stops and told the worker so. It is not
   // counted as handed out. If an at-most-once attempt began, its effect stays unknown.

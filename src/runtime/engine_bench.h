@@ -48,10 +48,10 @@ struct Recorder final : EngineEvents {
   std::vector<std::pair<core::LaneId, store::Change>> rings;
 };
 
-using Script = std::function<WorkAnswer(const core::WorkItem&)>;
+using Script = std::function<WorkReply(const core::WorkItem&)>;
 
-inline WorkAnswer reply(const core::WorkItem& item, core::ReplyStatus status = core::ReplyStatus::success,
-                        std::int32_t code = 200, Payload data = "{}") {
+inline WorkReply reply(const core::WorkItem& item, core::ReplyStatus status = core::ReplyStatus::success,
+                       std::int32_t code = 200, Payload data = "{}") {
   return {item.run, item.activity, item.token, item.request, status, code, std::move(data), 0};
 }
 

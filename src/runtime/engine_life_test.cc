@@ -107,8 +107,8 @@ TEST_P(EngineLife, work_for_later_is_answered_by_token_or_handed_out_again) {
     EXPECT_TRUE(bench.events.work.empty());
     if (answered) {
       const core::Message message{item.request.derive(core::Guid::Purpose::response_final, 0),
-                                  core::Response{item.activity, ReplyStatus::success, 200, item.token, "later"}};
-      bench.engine->request(store::Respond{item.run, item.activity, item.token, message}, 3);
+                                  core::Reply{item.activity, ReplyStatus::success, 200, item.token, "later"}};
+      bench.engine->request(store::DeliverReply{item.run, item.activity, item.token, message}, 3);
       bench.settle();
       EXPECT_EQ(bench.state("j").job.status, JobStatus::completed);
       EXPECT_EQ(bench.state("j").job.result, Payload("later"));

@@ -40,7 +40,7 @@ struct Submitted {
 };
 
 // A local worker's reply. Pending replies are numbered from 0 within one attempt.
-struct WorkAnswer {
+struct WorkReply {
   RunId run{0};
   core::ActivitySeq activity{0};
   core::WorkToken token{0};

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "runtime/views.h"
-#include "runtime/waits.h"
+#include "runtime/wait_view.h"
 
 namespace pawl::runtime {
 

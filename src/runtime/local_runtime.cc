@@ -174,7 +174,7 @@ Status LocalRuntime::launch() {
 Status LocalRuntime::start_threads() {
   const bool far = store_.store->connections() > 0;
   auto pool = WorkerPool::start({options_.worker_threads, store_.store->id(), options_.worker_grace,
-                                 [door = door_](WorkerWord word) { door->tell(std::move(word)); },
+                                 [door = door_](WorkerMessage word) { door->tell(std::move(word)); },
                                  far ? store_.transactions : nullptr, options_.worker_silence});
   if (!pool) return pool.error();
   try {
@@ -366,9 +366,9 @@ std::size_t LocalRuntime::bytes_of_command(const Command& command) {
   if (const auto* request = std::get_if<RequestCommand>(&command))
     return sizeof(Command) + bytes_of(request->operation);
   if (const auto* request = std::get_if<DuplexCommand>(&command)) return sizeof(Command) + bytes_of(request->operation);
-  const auto* word = std::get_if<WorkerWord>(&command);
+  const auto* word = std::get_if<WorkerMessage>(&command);
   if (word == nullptr) return 0;
-  if (const auto* answer = std::get_if<WorkAnswer>(word)) return sizeof(Command) + answer->data.size();
+  if (const auto* answer = std::get_if<WorkReply>(word)) return sizeof(Command) + answer->data.size();
   if (const auto* answer = std::get_if<ProbeAnswer>(word)) return sizeof(Command) + answer->data.size();
   return sizeof(Command);
 }
@@ -395,7 +395,7 @@ Status LocalRuntime::give_command(Command command, ByteGate::Wait wait) {
                format("{} commands wait already (submits_waiting_max)", limits::submits_waiting_max)};
 }
 
-void LocalRuntime::Door::tell(WorkerWord word) {
+void LocalRuntime::Door::tell(WorkerMessage word) {
   Command command(std::move(word));
   gate.add(bytes_of_command(command));
   commands.push(std::move(command));
@@ -412,11 +412,11 @@ Result<bool> LocalRuntime::has_ended(const core::JobRow& job) {
 }
 
 Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
-  Waiters::Place place(waiters_, run);
+  EndWaiters::Place place(waiters_, run);
   const Duration begin = clock_.monotonic();
   const Duration until = begin + std::min(at_most, wait_max);
   for (;;) {
-    const bool heard = owns();  // before the read: an end after the read is reported
+    const bool notified = owns();  // before the read: an end after the read is reported
     const auto job = store_.store->read_job_row(run);
     if (!job) return job.error();
     if (!*job) return no_job(run);
@@ -429,8 +429,8 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
                    format("job {} has not ended yet{}", (*job)->id.raw(),
                           life_ == Life::made ? "; this runtime runs nothing before launch()" : "")};
     const Duration look =
-        heard ? wait_look_owner
-              : std::clamp((now - begin) / wait_look_guest_share, wait_look_guest_min, wait_look_guest_max);
+        notified ? wait_look_owner
+                 : std::clamp((now - begin) / wait_look_guest_share, wait_look_guest_min, wait_look_guest_max);
     if (auto end = place.wait(std::min(until - now, look))) return std::move(*end);
   }
 }

@@ -23,6 +23,7 @@
 #include "runtime/clock_watch.h"
 #include "runtime/command_queue.h"
 #include "runtime/duplex_runner.h"
+#include "runtime/end_waiters.h"
 #include "runtime/end_watch.h"
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
@@ -35,9 +36,8 @@
 #include "runtime/store_clock.h"
 #include "runtime/store_threads.h"
 #include "runtime/transaction_desk.h"
-#include "runtime/waiters.h"
+#include "runtime/worker_message.h"
 #include "runtime/worker_pool.h"
-#include "runtime/worker_word.h"
 
 namespace pawl::runtime {
 
@@ -121,14 +121,14 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
     std::shared_ptr<const Probe> probe;
   };
   enum class Signal : std::uint8_t { look, owner_gone, clock, stop };
-  using Command = std::variant<WorkerWord, SubmitCommand, RequestCommand, DuplexCommand, StoreThreads::Committed,
+  using Command = std::variant<WorkerMessage, SubmitCommand, RequestCommand, DuplexCommand, StoreThreads::Committed,
                                StoreThreads::Answered, StoreThreads::CarriedOut, ServeCommand, ProbeCommand, Signal>;
 
   // The way into the engine's thread. Shared with the workers' threads: one that never returns outlives this runtime,
   // and its messages are dropped then.
   struct Door {
     explicit Door(std::size_t bytes_max) : gate(bytes_max) {}
-    void tell(WorkerWord word);
+    void tell(WorkerMessage word);
     CommandQueue<Command> commands;
     ByteGate gate;
     std::atomic<std::thread::id> engine_id{};
@@ -158,8 +158,8 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   Status start_threads();
   void run_engine();
   void run_committer();
-  void obey(Command& command);
-  void hear(WorkerWord& word);
+  void handle(Command& command);
+  void handle(WorkerMessage& word);
   void begin_stop();
   void say_if_set_back();
   void look_at_graphs();
@@ -183,10 +183,10 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   // What a command counts for at the gate; 0: it does not pass the gate.
   static std::size_t bytes_of_command(const Command& command);
   Status give_command(Command command, ByteGate::Wait wait);
-  void tell(WorkerWord word);  // called by worker threads
-  bool commit_something();     // false: nothing to commit now
-  bool commit_duplex();        // false: nothing to commit now
-  bool send_to_store();        // the same for a remote store
+  void tell(WorkerMessage word);  // called by worker threads
+  bool commit_something();        // false: nothing to commit now
+  bool commit_duplex();           // false: nothing to commit now
+  bool send_to_store();           // the same for a remote store
   void commit_here(Group group);
   bool begin_transaction();
   bool may_end() const;
@@ -210,7 +210,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   GraphCatalog graphs_;
   ServedTopics topics_;
   Apps apps_;
-  Waiters waiters_;
+  EndWaiters waiters_;
   EndWatch ends_;
   // Called on the engine's thread, which may report.
   Observers<Event> observers_{[this](const std::string& text) { problem(text); }};

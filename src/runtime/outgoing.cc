@@ -50,7 +50,7 @@ std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {
           [](const store::Deliver& deliver) {  // its next owner delivers it
             return deliver.source ? Lane(deliver.source->lane) : Lane();
           },
-          each_of<store::Submit, store::Respond, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
+          each_of<store::Submit, store::DeliverReply, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
                   store::DropOutbox, store::OpenPool, store::AcquireLane, store::RenewLane, store::ReleaseLane,
                   store::BeatEngine, store::LeaveEngine, store::RemoveJob, store::DropKeys, store::PauseTopic,
                   store::PutApp, store::ActivateApp>([] { return Lane(); }),

@@ -325,9 +325,9 @@ Status Requests::complete(const std::string& token, const Reply& reply) {
                       : reply.status() == Reply::Status::error ? core::ReplyStatus::error
                                                                : core::ReplyStatus::fatal;
   const core::Guid guid = (*item)->request.derive(core::Guid::Purpose::response_final, 0);
-  const core::Response response{named->ref.activity, status, reply.code(), named->token, reply.data()};
+  const core::Reply response{named->ref.activity, status, reply.code(), named->token, reply.data()};
   const auto outcome = status_of(
-      commit_(store::Respond{named->ref.run, named->ref.activity, named->token, core::Message{guid, response}}));
+      commit_(store::DeliverReply{named->ref.run, named->ref.activity, named->token, core::Message{guid, response}}));
   if (!outcome && outcome.error().code == ErrorCode::conflict) return stale(outcome.error().detail);
   return outcome;
 }

@@ -19,7 +19,7 @@ namespace pawl::runtime {
 
 class RunClocks {
  public:
-  using Why = core::NoAnswer::Why;
+  using Why = core::NoReply::Why;
 
   // Whether the start of this item's attempt must be reported.
   static bool watches(const core::WorkLife& life) {

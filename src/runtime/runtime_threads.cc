@@ -38,16 +38,16 @@ void LocalRuntime::run_engine() {
   engine_id_.store(std::this_thread::get_id());
   std::vector<Command> batch;
   std::size_t taken = 0;  // bytes since the last report to the gate
-  const auto obey_all = [&] {
+  const auto handle_all = [&] {
     for (Command& command : batch) {
       taken += bytes_of_command(command);
-      obey(command);
+      handle(command);
     }
     batch.clear();
   };
   // Topics that were served before launch() must be known before the first job is loaded.
   commands_.take_all(batch, Duration{0});
-  obey_all();
+  handle_all();
   engine_.tick();
   while (!may_end()) {
     transaction_desk_.look();  // before the turn: a job that was held for it continues
@@ -61,7 +61,7 @@ void LocalRuntime::run_engine() {
     note_ownership(engine_.owns_anything());  // true before it sleeps, not after
     // Every turn takes the commands of others: a job that never pauses has something to commit each time.
     commands_.take_all(batch, busy ? Duration{0} : time_to_sleep());
-    obey_all();
+    handle_all();
     engine_.tick();
   }
   transaction_desk_.close();
@@ -200,10 +200,10 @@ void LocalRuntime::run_committer() {
   }
 }
 
-void LocalRuntime::obey(Command& command) {
+void LocalRuntime::handle(Command& command) {
   std::visit(
       Overloaded{
-          [&](WorkerWord& word) { hear(word); },
+          [&](WorkerMessage& word) { handle(word); },
           [&](SubmitCommand& submit) {
             const Ticket ticket = next_ticket_++;
             submits_.emplace(ticket, std::move(submit.done));
@@ -253,9 +253,9 @@ void LocalRuntime::obey(Command& command) {
       command);
 }
 
-void LocalRuntime::hear(WorkerWord& word) {
+void LocalRuntime::handle(WorkerMessage& word) {
   std::visit(Overloaded{
-                 [&](WorkAnswer& answer) {
+                 [&](WorkReply& answer) {
                    if (!duplex_.answer(answer)) engine_.answer(std::move(answer));
                  },
                  [&](const std::shared_ptr<Heartbeat>& heartbeat) {
@@ -403,7 +403,7 @@ void LocalRuntime::problem_of_many(const std::string& about, const std::string& 
 
 void LocalRuntime::report(const std::string& text) {
   if (life_ == Life::stopped) return reporters_.any() ? reporters_.tell(text) : print_problem(text);
-  Command command(WorkerWord(WorkerProblem{text}));
+  Command command(WorkerMessage(WorkerProblem{text}));
   gate_.add(bytes_of_command(command));  // the engine takes them off again
   commands_.push(std::move(command));
 }

@@ -180,7 +180,7 @@ void Shares::tell_soon() {
 
 // A stopping engine takes nothing. It would only react to its own reports, where a notification also reaches its
 // sender.
-void Shares::hear() {
+void Shares::lanes_changed() {
   if (is_shared() && !parts_.stopping) beat_at_ = parts_.clock.monotonic();
 }
 

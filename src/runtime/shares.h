@@ -24,11 +24,11 @@ class Shares {
  public:
   explicit Shares(Parts& parts) : parts_(parts) {}
 
-  void tick();       // what is due: a report, renewals, lanes to ask for, lanes to give back
-  void stop();       // takes nothing more, and reports that
-  void leave();      // the others need not wait until it is missed
-  void tell_soon();  // what it holds has changed
-  void hear();       // an engine came or went, or gave lanes back
+  void tick();           // what is due: a report, renewals, lanes to ask for, lanes to give back
+  void stop();           // takes nothing more, and reports that
+  void leave();          // the others need not wait until it is missed
+  void tell_soon();      // what it holds has changed
+  void lanes_changed();  // an engine came or went, or gave lanes back
   void settle_beat(const store::BeatEngine& beat, const store::Outcome& outcome);
   void settle_release(const store::ReleaseLane& release, const store::Outcome& outcome);
   std::optional<Duration> next_wake() const;

@@ -78,7 +78,7 @@ void call_transaction(const core::WorkItem& item, const TransactionWorker& worke
   if (lost) return site.tell(Undone{run_of(item)});
   // It was told to stop, and its error reports that.
   if (!succeeds && site.stopping.load(std::memory_order_relaxed)) return site.tell(GivenBack{item, core::Began::yes});
-  WorkAnswer answer = answer_to(item, reply);
+  WorkReply answer = answer_to(item, reply);
   if (succeeds) answer.transaction = std::move(transaction);
   site.tell(std::move(answer));
 }

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "runtime/engine.h"
-#include "runtime/worker_word.h"
+#include "runtime/worker_message.h"
 #include "store/transaction.h"
 
 namespace pawl::runtime {

@@ -18,9 +18,9 @@ constexpr std::int32_t code_not_committed = 500;
 
 // The attempt that a reply belongs to.
 std::optional<WorkRun> run_of(RunId run, const core::Delivery& delivery) {
-  const auto* response = std::get_if<core::Response>(&delivery.message.body);
-  if (response == nullptr || delivery.origin != core::Origin::unstored) return std::nullopt;
-  return WorkRun{WorkRef{run, response->activity}, response->token};
+  const auto* reply = std::get_if<core::Reply>(&delivery.message.body);
+  if (reply == nullptr || delivery.origin != core::Origin::unstored) return std::nullopt;
+  return WorkRun{WorkRef{run, reply->activity}, reply->token};
 }
 
 // What a bundle does with a reply.
@@ -94,11 +94,11 @@ std::size_t Transactions::left_to_decide(OwnedLane& lane, HotJob& job) {
 // later, when the worker's writes cannot be rolled back any more.
 void Transactions::decide(OwnedLane& lane, HotJob& job) {
   const core::Delivery& answer = job.queue.front();
-  const auto& response = std::get<core::Response>(answer.message.body);
+  const auto& reply = std::get<core::Reply>(answer.message.body);
   core::DecideOptions options = parts_.decide_options(lane);
   options.fusion = core::Fusion::on;
   core::Decision decision = core::decide(job.state, *job.graph, std::span(job.queue).first(1), options);
-  auto transaction = take(WorkRun{WorkRef{job.state.job.run, response.activity}, response.token});
+  auto transaction = take(WorkRun{WorkRef{job.state.job.run, reply.activity}, reply.token});
   const Taking taking = decision.bundle ? taking_of(*decision.bundle, answer.message.guid) : Taking::other;
   if (taking == Taking::counts) {
     core::Bundle bundle = std::move(*decision.bundle);
@@ -152,13 +152,13 @@ std::optional<store::Outcome> Transactions::came_back(Group& group, const Result
 
 // The worker's SQL cannot be committed: a failed attempt, in a separate bundle.
 void Transactions::fail(const core::Bundle& bundle, const core::Delivery& answer, const std::string& why) {
-  const auto& response = std::get<core::Response>(answer.message.body);
+  const auto& reply = std::get<core::Reply>(answer.message.body);
   parts_.jobs.came_back(bundle);
   parts_.jobs.withdraw(bundle);
   HotJob& job = *parts_.jobs.find(bundle.entity);
   job.queue.push_back(core::Delivery{
-      core::Message{answer.message.guid, core::Response{response.activity, core::ReplyStatus::error, code_not_committed,
-                                                        response.token, Payload(json_quoted(why))}},
+      core::Message{answer.message.guid, core::Reply{reply.activity, core::ReplyStatus::error, code_not_committed,
+                                                     reply.token, Payload(json_quoted(why))}},
       core::Origin::unstored});
   parts_.jobs.make_ready(job);
 }

@@ -37,7 +37,7 @@ Reply one_answer() {
   return fatal_of("the worker gave a pending reply; one with a transaction answers once, when it returns");
 }
 
-WorkAnswer unsaid_answer(const core::WorkItem& item) { return {item.run, item.activity, item.token, item.request}; }
+WorkReply unsaid_answer(const core::WorkItem& item) { return {item.run, item.activity, item.token, item.request}; }
 
 // A reply that can be accepted.
 Reply checked(Reply reply) {
@@ -89,7 +89,8 @@ Reply call_user(const std::function<Reply()>& code) {
 }
 
 void RunLine::note_life() const {
-  if (site_.heard_at != nullptr) site_.heard_at->store(SystemClock().monotonic().count(), std::memory_order_relaxed);
+  if (site_.last_sign_at != nullptr)
+    site_.last_sign_at->store(SystemClock().monotonic().count(), std::memory_order_relaxed);
 }
 
 void RunLine::pending(Payload data, std::int32_t code) {
@@ -100,7 +101,7 @@ void RunLine::pending(Payload data, std::int32_t code) {
   if (!fits(data)) return refuse(too_large(data.size()));
   pending_bytes_ += data.size();
   if (pending_ >= limits::pending_answers_max || pending_bytes_ > limits::pending_bytes_max) return refuse(too_many());
-  WorkAnswer interim = unsaid_answer(item_);
+  WorkReply interim = unsaid_answer(item_);
   interim.status = core::ReplyStatus::pending;
   interim.code = code;
   interim.data = std::move(data);
@@ -127,8 +128,8 @@ detail::WorkFacts facts_of(const core::WorkItem& item, const core::Guid& store) 
   return {item.topic, item.run, key.text(), token_text(run_of(item), store), item.runs, item.input, item.life.progress};
 }
 
-WorkAnswer answer_to(const core::WorkItem& item, const Reply& reply) {
-  WorkAnswer answer = unsaid_answer(item);
+WorkReply answer_to(const core::WorkItem& item, const Reply& reply) {
+  WorkReply answer = unsaid_answer(item);
   answer.status = core_status_of(reply.status());
   answer.code = reply.code();
   answer.data = reply.data();

@@ -54,6 +54,6 @@ std::string words_of(const std::exception& error);
 Reply failed_call(const std::string& why);  // a failed attempt
 // Always returns a reply that can be accepted, whatever the code does.
 Reply call_user(const std::function<Reply()>& code);
-WorkAnswer answer_to(const core::WorkItem& item, const Reply& reply);
+WorkReply answer_to(const core::WorkItem& item, const Reply& reply);
 
 }  // namespace pawl::runtime

@@ -8,7 +8,7 @@
 #include "core/program.h"
 #include "runtime/collate.h"
 #include "runtime/token.h"
-#include "runtime/waits.h"
+#include "runtime/wait_view.h"
 
 namespace pawl {
 

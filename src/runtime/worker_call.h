@@ -10,7 +10,7 @@
 #include "pawl/finding.h"
 #include "pawl/transaction.h"
 #include "pawl/worker.h"
-#include "runtime/worker_word.h"
+#include "runtime/worker_message.h"
 #include "store/transaction.h"
 
 namespace pawl::runtime {
@@ -19,9 +19,10 @@ struct CallSite {
   const core::Guid& store;  // tokens are bound to it
   const std::atomic<bool>& cancelled;
   const std::atomic<bool>& stopping;  // it is cancelled only because the process stops
-  const std::function<void(WorkerWord)>& tell;
+  const std::function<void(WorkerMessage)>& tell;
   store::TransactionStore* transactions = nullptr;  // of a remote store; with one writer, `tell` asks for them
-  std::atomic<std::int64_t>* heard_at = nullptr;    // the worker's last heartbeat or reply, monotonic, in microseconds
+  std::atomic<std::int64_t>* last_sign_at =
+      nullptr;  // the worker's last heartbeat or reply, monotonic, in microseconds
 };
 
 void call_worker(const core::WorkItem& item, const Worker& worker, const CallSite& site);

@@ -33,7 +33,7 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::start(Options options) {
   std::unique_ptr<WorkerPool> pool(new WorkerPool(std::move(options)));
   const std::size_t threads = pool->shared_->options.threads;
   for (std::size_t i = 0; i < threads; ++i) {
-    const Status added = pool->add_seat();
+    const Status added = pool->add_slot();
     if (added) continue;
     pool->close(std::chrono::seconds(1));
     return Error{added.error().code,
@@ -44,45 +44,45 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::start(Options options) {
   return pool;
 }
 
-Status WorkerPool::add_seat() {
-  auto seat = std::make_shared<Seat>();
+Status WorkerPool::add_slot() {
+  auto slot = std::make_shared<ThreadSlot>();
   try {
-    seat->thread = std::thread([shared = shared_, seat] { serve(shared, seat); });
+    slot->thread = std::thread([shared = shared_, slot] { serve(shared, slot); });
   } catch (const std::system_error& error) {
     return Error{ErrorCode::retry_later, error.code().message()};
   }
-  const std::lock_guard lock(seats_mutex_);
-  seats_.push_back(std::move(seat));
+  const std::lock_guard lock(slots_mutex_);
+  slots_.push_back(std::move(slot));
   return {};
 }
 
 void WorkerPool::close(Duration wait) {
-  const std::lock_guard seats_lock(seats_mutex_);
+  const std::lock_guard slots_lock(slots_mutex_);
   std::unique_lock lock(shared_->mutex);
   shared_->closing = true;
   shared_->tasks.clear();
   shared_->ready.notify_all();
   const auto all_ended = [&] {
-    return std::all_of(seats_.begin(), seats_.end(), [](const auto& seat) { return seat->ended || seat->written_off; });
+    return std::all_of(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->ended || slot->written_off; });
   };
   // An idle thread ends at once, even with little time left: only busy ones need a wait.
   const auto all_idle_ended = [&] {
-    return std::all_of(seats_.begin(), seats_.end(),
-                       [](const auto& seat) { return seat->ended || seat->written_off || seat->task != nullptr; });
+    return std::all_of(slots_.begin(), slots_.end(),
+                       [](const auto& slot) { return slot->ended || slot->written_off || slot->task != nullptr; });
   };
   shared_->ended.wait_for(lock, wait, all_ended);
   shared_->ended.wait(lock, all_idle_ended);
-  for (const std::shared_ptr<Seat>& seat : seats_) {
-    if (!seat->thread.joinable()) continue;
-    if (seat->ended) {
+  for (const std::shared_ptr<ThreadSlot>& slot : slots_) {
+    if (!slot->thread.joinable()) continue;
+    if (slot->ended) {
       lock.unlock();  // it only has to exit
-      seat->thread.join();
+      slot->thread.join();
       lock.lock();
     } else {
-      seat->thread.detach();
+      slot->thread.detach();
     }
   }
-  seats_.clear();
+  slots_.clear();
 }
 
 void WorkerPool::give(std::vector<Task> tasks) {
@@ -122,14 +122,14 @@ void WorkerPool::cancel(const std::vector<WorkRun>& runs) {
   const std::unordered_set<WorkRun, WorkRunHash> unwanted(runs.begin(), runs.end());
   std::vector<Task> dropped;
   {
-    const std::lock_guard seats_lock(seats_mutex_);
+    const std::lock_guard slots_lock(slots_mutex_);
     const std::lock_guard lock(shared_->mutex);
-    for (const std::shared_ptr<Seat>& seat : seats_) {
-      if (!is_one_of(seat->task, unwanted)) continue;
-      seat->stopping.store(false, std::memory_order_relaxed);
-      seat->cancelled.store(true, std::memory_order_relaxed);
-      if (!seat->hung_at && !seat->reported) {
-        seat->hung_at = shared_->clock.monotonic() + shared_->options.grace;
+    for (const std::shared_ptr<ThreadSlot>& slot : slots_) {
+      if (!is_one_of(slot->task, unwanted)) continue;
+      slot->stopping.store(false, std::memory_order_relaxed);
+      slot->cancelled.store(true, std::memory_order_relaxed);
+      if (!slot->hung_at && !slot->reported) {
+        slot->hung_at = shared_->clock.monotonic() + shared_->options.grace;
         shared_->awaited.store(true, std::memory_order_relaxed);
       }
     }
@@ -156,69 +156,69 @@ std::vector<WorkerPool::Task> WorkerPool::take_back() {
 }
 
 void WorkerPool::cancel_all() {
-  const std::lock_guard seats_lock(seats_mutex_);
+  const std::lock_guard slots_lock(slots_mutex_);
   const std::lock_guard lock(shared_->mutex);
-  for (const std::shared_ptr<Seat>& seat : seats_) {
-    if (seat->task == nullptr || seat->cancelled.load(std::memory_order_relaxed)) continue;
-    seat->stopping.store(true, std::memory_order_relaxed);
-    seat->cancelled.store(true, std::memory_order_relaxed);
+  for (const std::shared_ptr<ThreadSlot>& slot : slots_) {
+    if (slot->task == nullptr || slot->cancelled.load(std::memory_order_relaxed)) continue;
+    slot->stopping.store(true, std::memory_order_relaxed);
+    slot->cancelled.store(true, std::memory_order_relaxed);
   }
 }
 
 std::vector<std::string> WorkerPool::running() const {
-  const std::lock_guard seats_lock(seats_mutex_);
+  const std::lock_guard slots_lock(slots_mutex_);
   const std::lock_guard lock(shared_->mutex);
   std::vector<std::string> workers;
-  for (const std::shared_ptr<Seat>& seat : seats_)
-    if (seat->task != nullptr) workers.push_back(text_of(*seat->task));
+  for (const std::shared_ptr<ThreadSlot>& slot : slots_)
+    if (slot->task != nullptr) workers.push_back(text_of(*slot->task));
   return workers;
 }
 
 std::optional<Duration> WorkerPool::look() {
   if (!shared_->awaited.load(std::memory_order_relaxed)) return std::nullopt;
-  std::vector<std::shared_ptr<Seat>> hung;
+  std::vector<std::shared_ptr<ThreadSlot>> hung;
   std::optional<Duration> next;
   {
-    const std::lock_guard seats_lock(seats_mutex_);
+    const std::lock_guard slots_lock(slots_mutex_);
     const std::lock_guard lock(shared_->mutex);
-    for (const std::shared_ptr<Seat>& seat : seats_) {
-      if (!seat->hung_at) continue;
-      if (*seat->hung_at <= shared_->clock.monotonic())
-        hung.push_back(seat);
-      else if (!next || *seat->hung_at < *next)
-        next = seat->hung_at;
+    for (const std::shared_ptr<ThreadSlot>& slot : slots_) {
+      if (!slot->hung_at) continue;
+      if (*slot->hung_at <= shared_->clock.monotonic())
+        hung.push_back(slot);
+      else if (!next || *slot->hung_at < *next)
+        next = slot->hung_at;
     }
     shared_->awaited.store(next.has_value(), std::memory_order_relaxed);
   }
-  for (const std::shared_ptr<Seat>& seat : hung) write_off(seat);
+  for (const std::shared_ptr<ThreadSlot>& slot : hung) write_off(slot);
   return next;
 }
 
-void WorkerPool::write_off(const std::shared_ptr<Seat>& seat) {
+void WorkerPool::write_off(const std::shared_ptr<ThreadSlot>& slot) {
   std::string text;
   std::optional<WorkRun> run;
   bool replaced = false;
   {
-    const std::lock_guard seats_lock(seats_mutex_);
+    const std::lock_guard slots_lock(slots_mutex_);
     const std::lock_guard lock(shared_->mutex);
-    if (!seat->hung_at || seat->task == nullptr) return;  // it returned meanwhile
-    seat->hung_at.reset();
-    seat->reported = true;  // once
-    if (!seat->task->is_probe()) run = run_of(seat->task->item);
-    text = seat->task->is_probe() ? format("{} has not returned within {} s (probe_within)", text_of(*seat->task),
+    if (!slot->hung_at || slot->task == nullptr) return;  // it returned meanwhile
+    slot->hung_at.reset();
+    slot->reported = true;  // once
+    if (!slot->task->is_probe()) run = run_of(slot->task->item);
+    text = slot->task->is_probe() ? format("{} has not returned within {} s (probe_within)", text_of(*slot->task),
                                            std::chrono::seconds(limits::probe_within).count())
-                                  : format("{} was told to stop {} ms ago and has not returned", text_of(*seat->task),
+                                  : format("{} was told to stop {} ms ago and has not returned", text_of(*slot->task),
                                            shared_->options.grace.count() / 1000);
-    if (seat->replaced) {
+    if (slot->replaced) {
       --shared_->silent;
       text += ": another thread took the place of its own before";
     } else {
-      replaced = replace(*seat, text);
+      replaced = replace(*slot, text);
     }
-    if (seat->replaced) {
-      seat->written_off = true;
-      seat->thread.detach();
-      seats_.remove(seat);
+    if (slot->replaced) {
+      slot->written_off = true;
+      slot->thread.detach();
+      slots_.remove(slot);
     }
   }
   shared_->options.tell(WorkerProblem{text});
@@ -226,7 +226,7 @@ void WorkerPool::write_off(const std::shared_ptr<Seat>& seat) {
   if (replaced) add_replacement();
 }
 
-bool WorkerPool::replace(Seat& seat, std::string& text) {
+bool WorkerPool::replace(ThreadSlot& slot, std::string& text) {
   if (shared_->closing || shared_->replaced >= limits::hung_threads_max) {
     text += format(
         ": it keeps its thread, for {} others were replaced already (hung_threads_max). Let workers look at "
@@ -234,7 +234,7 @@ bool WorkerPool::replace(Seat& seat, std::string& text) {
         shared_->replaced);
     return false;
   }
-  seat.replaced = true;
+  slot.replaced = true;
   ++shared_->replaced;
   text += format(": another thread takes the place of its own ({} such threads of at most {}, hung_threads_max)",
                  shared_->replaced, limits::hung_threads_max);
@@ -242,7 +242,7 @@ bool WorkerPool::replace(Seat& seat, std::string& text) {
 }
 
 void WorkerPool::add_replacement() {
-  if (const Status added = add_seat(); !added)
+  if (const Status added = add_slot(); !added)
     shared_->options.tell(WorkerProblem{
         format("no thread can be made in its place, so there is one worker thread less: {}", added.error().detail)});
 }
@@ -254,32 +254,32 @@ std::optional<Duration> WorkerPool::look_for_silent() {
   std::optional<Duration> next;
   std::vector<WorkerProblem> problems;
   std::size_t replaced = 0;
-  std::list<std::shared_ptr<Seat>> ended;
+  std::list<std::shared_ptr<ThreadSlot>> ended;
   {
-    const std::lock_guard seats_lock(seats_mutex_);
+    const std::lock_guard slots_lock(slots_mutex_);
     const std::lock_guard lock(shared_->mutex);
     if (!shared_->tasks.empty()) next = now + silence;
-    for (auto it = seats_.begin(); it != seats_.end();) {
+    for (auto it = slots_.begin(); it != slots_.end();) {
       const auto place = it++;
-      Seat& seat = **place;
-      if (seat.replaced && seat.ended) ended.splice(ended.end(), seats_, place);
-      if (seat.task == nullptr || seat.silence_said || seat.reported) continue;
-      const Duration at = Duration(seat.heard_at.load(std::memory_order_relaxed)) + silence;
+      ThreadSlot& slot = **place;
+      if (slot.replaced && slot.ended) ended.splice(ended.end(), slots_, place);
+      if (slot.task == nullptr || slot.silence_said || slot.reported) continue;
+      const Duration at = Duration(slot.last_sign_at.load(std::memory_order_relaxed)) + silence;
       if (at > now) {
         next = std::min(next.value_or(at), at);
         continue;
       }
-      seat.silence_said = true;
+      slot.silence_said = true;
       std::string text = format("{} has given neither an answer nor a heartbeat for {} s (worker_silence)",
-                                text_of(*seat.task), std::chrono::duration_cast<std::chrono::seconds>(silence).count());
-      if (replace(seat, text)) {
+                                text_of(*slot.task), std::chrono::duration_cast<std::chrono::seconds>(silence).count());
+      if (replace(slot, text)) {
         ++shared_->silent;
         ++replaced;
       }
-      problems.push_back({std::move(text), "silent workers of topic " + seat.task->item.topic.raw()});
+      problems.push_back({std::move(text), "silent workers of topic " + slot.task->item.topic.raw()});
     }
   }
-  for (const std::shared_ptr<Seat>& seat : ended) seat->thread.join();
+  for (const std::shared_ptr<ThreadSlot>& slot : ended) slot->thread.join();
   for (WorkerProblem& problem : problems) shared_->options.tell(std::move(problem));
   for (; replaced > 0; --replaced) add_replacement();
   return next;
@@ -294,7 +294,7 @@ std::optional<WorkerPool::Task> WorkerPool::Shared::next_task() {
   return task;
 }
 
-void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Seat>& seat) {
+void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_ptr<ThreadSlot>& slot) {
   pthread_setname_np(pthread_self(), "pawl-worker");
   std::optional<Task> places[2];  // the current one, and the last one, which is destroyed without the lock
   std::size_t at = 0;
@@ -315,36 +315,36 @@ void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_
     }
     task = shared->next_task();
     if (!task) break;
-    seat->cancelled.store(false, std::memory_order_relaxed);
-    seat->stopping.store(false, std::memory_order_relaxed);
-    seat->heard_at.store(shared->clock.monotonic().count(), std::memory_order_relaxed);
-    seat->task = &*task;
+    slot->cancelled.store(false, std::memory_order_relaxed);
+    slot->stopping.store(false, std::memory_order_relaxed);
+    slot->last_sign_at.store(shared->clock.monotonic().count(), std::memory_order_relaxed);
+    slot->task = &*task;
     if (task->is_probe()) {
-      seat->hung_at = shared->clock.monotonic() + limits::probe_within;
+      slot->hung_at = shared->clock.monotonic() + limits::probe_within;
       shared->awaited.store(true, std::memory_order_relaxed);
     }
     lock.unlock();
     last.reset();
-    run(*shared, *task, *seat);
+    run(*shared, *task, *slot);
     lock.lock();
-    seat->task = nullptr;
-    seat->hung_at.reset();
-    seat->reported = false;
-    seat->silence_said = false;
-    if (seat->replaced) {
+    slot->task = nullptr;
+    slot->hung_at.reset();
+    slot->reported = false;
+    slot->silence_said = false;
+    if (slot->replaced) {
       --shared->replaced;
-      if (!seat->written_off) --shared->silent;
+      if (!slot->written_off) --shared->silent;
       break;
     }
   }
-  seat->ended = true;
+  slot->ended = true;
   shared->ended.notify_all();
 }
 
-void WorkerPool::run(const Shared& shared, const Task& task, Seat& seat) {
+void WorkerPool::run(const Shared& shared, const Task& task, ThreadSlot& slot) {
   const CallSite site{
-      shared.options.store, seat.cancelled, seat.stopping, shared.options.tell, shared.options.transactions.get(),
-      &seat.heard_at};
+      shared.options.store, slot.cancelled, slot.stopping, shared.options.tell, shared.options.transactions.get(),
+      &slot.last_sign_at};
   if (const auto* worker = std::get_if<2>(&task.code)) return call_transaction(task.item, **worker, site);
   // The report of a probe only wakes the engine, which checks for workers that do not return.
   if (task.is_probe() || RunClocks::watches(task.item.life)) shared.options.tell(Begun{run_of(task.item)});

@@ -28,7 +28,7 @@
 #include "pawl/result.h"
 #include "pawl/transaction.h"
 #include "pawl/worker.h"
-#include "runtime/worker_word.h"
+#include "runtime/worker_message.h"
 #include "store/transaction.h"
 
 namespace pawl::runtime {
@@ -48,7 +48,7 @@ class WorkerPool {
     Duration grace{0};  // between being told to stop and counting as hung
     // Called on the pool's threads, and on the threads that call the pool. It must not refer to anything that may be
     // destroyed before the last worker returns, which may be never.
-    std::function<void(WorkerWord)> tell;
+    std::function<void(WorkerMessage)> tell;
     std::shared_ptr<store::TransactionStore> transactions{};  // of a remote store (CallSite)
     // after this time without a reply or heartbeat another thread takes the worker's place; 0: never
     Duration silence{0};
@@ -80,7 +80,7 @@ class WorkerPool {
   void close(Duration wait);
 
  private:
-  struct Seat {  // of one thread
+  struct ThreadSlot {  // of one thread
     // Guarded by the pool's mutex:
     const Task* task = nullptr;       // the current one
     std::optional<Duration> hung_at;  // when it must have returned
@@ -93,7 +93,7 @@ class WorkerPool {
     // Read by the worker:
     std::atomic<bool> cancelled{false};
     std::atomic<bool> stopping{false};
-    std::atomic<std::int64_t> heard_at{0};  // the last heartbeat or reply, monotonic, in microseconds
+    std::atomic<std::int64_t> last_sign_at{0};  // the last heartbeat or reply, monotonic, in microseconds
   };
   struct Shared {
     explicit Shared(Options o) : options(std::move(o)) {}
@@ -114,18 +114,18 @@ class WorkerPool {
   };
   explicit WorkerPool(Options options) : shared_(std::make_shared<Shared>(std::move(options))) {}
 
-  Status add_seat();
+  Status add_slot();
   std::vector<Task> take_if(const std::function<bool(const Task&)>& unwanted);
-  void write_off(const std::shared_ptr<Seat>& seat);
-  static void serve(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Seat>& seat);
-  static void run(const Shared& shared, const Task& task, Seat& seat);
+  void write_off(const std::shared_ptr<ThreadSlot>& slot);
+  static void serve(const std::shared_ptr<Shared>& shared, const std::shared_ptr<ThreadSlot>& slot);
+  static void run(const Shared& shared, const Task& task, ThreadSlot& slot);
   // REQUIRES: both mutexes are held. True: another thread is to take its place. Adds the consequence to the text.
-  bool replace(Seat& seat, std::string& text);
+  bool replace(ThreadSlot& slot, std::string& text);
   void add_replacement();
 
   const std::shared_ptr<Shared> shared_;
-  mutable std::mutex seats_mutex_;          // taken before that of `shared_`
-  std::list<std::shared_ptr<Seat>> seats_;  // guarded by seats_mutex_
+  mutable std::mutex slots_mutex_;                // taken before that of `shared_`
+  std::list<std::shared_ptr<ThreadSlot>> slots_;  // guarded by slots_mutex_
 };
 
 }  // namespace pawl::runtime

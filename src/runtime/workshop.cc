@@ -14,7 +14,7 @@ namespace pawl::runtime {
 
 namespace {
 
-using Why = core::NoAnswer::Why;
+using Why = core::NoReply::Why;
 
 bool has_passed(Instant at, Instant now) { return at != Instant() && at <= now; }
 
@@ -26,9 +26,9 @@ std::uint32_t unanswered(const core::WorkItem& item) {
 
 bool has_answer(const std::vector<core::Delivery>& deliveries, const core::WorkItem& item) {
   return std::any_of(deliveries.begin(), deliveries.end(), [&](const core::Delivery& delivery) {
-    const auto* response = std::get_if<core::Response>(&delivery.message.body);
-    return response != nullptr && response->activity == item.activity && response->token == item.token &&
-           response->status != core::ReplyStatus::pending;
+    const auto* reply = std::get_if<core::Reply>(&delivery.message.body);
+    return reply != nullptr && reply->activity == item.activity && reply->token == item.token &&
+           reply->status != core::ReplyStatus::pending;
   });
 }
 
@@ -150,13 +150,13 @@ bool Workshop::is_over_time(OwnedLane& lane, const core::WorkItem& item) {
 
 void Workshop::say_no_answer(OwnedLane& lane, const core::WorkItem& item, Why why) {
   const auto index = std::uint64_t{item.runs} * 8 + static_cast<std::uint64_t>(why);
-  const core::Guid guid = item.request.derive(core::Guid::Purpose::no_answer, index);
+  const core::Guid guid = item.request.derive(core::Guid::Purpose::no_reply, index);
   if (const HotJob* job = parts_.jobs.find(item.run))
     for (const core::Delivery& delivery : job->queue)
       if (delivery.message.guid == guid) return;
   parts_.jobs.deliver(
       lane, item.run,
-      core::Delivery{core::Message{guid, core::NoAnswer{item.activity, item.token, why}}, core::Origin::unstored});
+      core::Delivery{core::Message{guid, core::NoReply{item.activity, item.token, why}}, core::Origin::unstored});
 }
 
 void Workshop::ask_probe(OwnedLane& lane, const core::WorkItem& item) {

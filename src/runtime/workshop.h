@@ -37,7 +37,7 @@ class Workshop {
   bool is_busy(core::LaneId lane) const;  // a worker has work of it, or a worker's message is on its way to the store
 
   // --- messages of workers
-  void answer(WorkAnswer answer);
+  void answer(WorkReply answer);
   void begun(const WorkRun& run);
   void heartbeat(const WorkRun& run, Payload progress);
   void detach(const WorkRun& run, Duration lease);
@@ -94,7 +94,7 @@ class Workshop {
   bool may_begin(const core::WorkItem& item) const;
   void hand_out(const core::WorkItem& item);  // its claim is committed, its slot taken
   bool is_over_time(OwnedLane& lane, const core::WorkItem& item);
-  void say_no_answer(OwnedLane& lane, const core::WorkItem& item, core::NoAnswer::Why why);
+  void say_no_answer(OwnedLane& lane, const core::WorkItem& item, core::NoReply::Why why);
   void ask_probe(OwnedLane& lane, const core::WorkItem& item);
   void claimed(OwnedLane& lane, const core::WorkItem& item);
   void claim_if_wanted(OwnedLane& lane, const core::WorkItem& item, core::WorkToken before);

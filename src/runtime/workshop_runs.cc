@@ -23,7 +23,7 @@ void Workshop::offer_probe(const Topic& topic) {
 
 bool Workshop::cares_for(const Topic& topic) const { return desk_.serves(topic) || probes_.contains(topic.raw()); }
 
-void Workshop::answer(WorkAnswer answer) {
+void Workshop::answer(WorkReply answer) {
   const WorkRef ref{answer.run, answer.activity};
   const bool final = answer.status != core::ReplyStatus::pending;
   if (final) {
@@ -42,11 +42,10 @@ void Workshop::answer(WorkAnswer answer) {
   const core::Guid guid =
       final ? answer.request.derive(core::Guid::Purpose::response_final, 0)
             : answer.request.derive(core::Guid::Purpose::response_pending, answer.pending_index + repeated);
-  core::Response response{answer.activity, answer.status, answer.code, answer.token, std::move(answer.data)};
+  core::Reply reply{answer.activity, answer.status, answer.code, answer.token, std::move(answer.data)};
   if (answer.transaction != nullptr)
     parts_.transactions.keep(WorkRun{ref, answer.token}, std::move(answer.transaction));
-  parts_.jobs.deliver(*lane, answer.run,
-                      core::Delivery{core::Message{guid, std::move(response)}, core::Origin::unstored});
+  parts_.jobs.deliver(*lane, answer.run, core::Delivery{core::Message{guid, std::move(reply)}, core::Origin::unstored});
 }
 
 void Workshop::begun(const WorkRun& run) { clocks_.begin(run, parts_.clock.monotonic()); }
@@ -173,17 +172,17 @@ void Workshop::look_at_runs() {
 
 void Workshop::abandon(RunId run, const std::vector<core::Delivery>& deliveries) {
   for (const core::Delivery& delivery : deliveries)
-    if (const auto* response = std::get_if<core::Response>(&delivery.message.body))
+    if (const auto* reply = std::get_if<core::Reply>(&delivery.message.body))
       if (delivery.origin == core::Origin::unstored) {
-        desk_.abandon(WorkRef{run, response->activity}, response->token);
-        parts_.transactions.drop(WorkRun{WorkRef{run, response->activity}, response->token});
+        desk_.abandon(WorkRef{run, reply->activity}, reply->token);
+        parts_.transactions.drop(WorkRun{WorkRef{run, reply->activity}, reply->token});
       }
 }
 
 // Attempts of local workers whose time is over. The stored item decides what follows.
 void Workshop::end_clocks() {
   for (const auto& [run, why] : clocks_.take_over(parts_.clock.monotonic())) {
-    if (why == core::NoAnswer::Why::queue) {
+    if (why == core::NoReply::Why::queue) {
       parts_.events.withdraw(run);
     } else if (OwnedLane* lane = parts_.lanes.mine(run.ref.run)) {
       // Without the lane nothing can be decided; its next owner looks at all work, and the clock stays over.

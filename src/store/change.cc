@@ -46,7 +46,7 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                    name(start->parent.run);
                    change.outboxes = change.outboxes || outcome.run() == start->parent.run;
                  },
-                 [&](const Respond& respond) { name(respond.run); },
+                 [&](const DeliverReply& delivery) { name(delivery.run); },
                  [&](const ClaimWork&) {
                    for (const core::WorkItem& item : outcome.items()) name(item.run);
                  },

@@ -15,11 +15,11 @@ Outcome of_run(std::uint64_t run) {
 
 TEST(Change, names_the_runs_that_a_group_touched) {
   Submit submit;
-  Respond respond;
-  respond.run = RunId(8);
+  DeliverReply delivery;
+  delivery.run = RunId(8);
   Deliver deliver;
   deliver.envelope.to = core::Target(RunId(9));
-  const std::vector<Operation> group = {submit, respond, deliver, submit};
+  const std::vector<Operation> group = {submit, delivery, deliver, submit};
   std::vector<Outcome> outcomes = {of_run(7), Outcome{}, Outcome{}, of_run(5)};
   outcomes[3].kind = OutcomeKind::exists;
   const Change change = changed_by(group, outcomes);

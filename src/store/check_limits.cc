@@ -75,11 +75,11 @@ Status check_body(const core::Body& body) {
   return std::visit(Overloaded{
                         [](const core::Start& m) { return check_payload("the input", m.input); },
                         [](const core::Transition& m) { return check_payload("the input", m.input); },
-                        [](const core::Response& m) { return check_payload("the answer", m.data); },
+                        [](const core::Reply& m) { return check_payload("the answer", m.data); },
                         [](const core::Register&) { return Status{}; },
                         [](const core::Signal& m) { return check_payload("the signal", m.data); },
                         [](const core::Resume& m) { return check_payload("the signal", m.data); },
-                        [](const core::NoAnswer&) { return Status{}; },
+                        [](const core::NoReply&) { return Status{}; },
                         [](const core::Interrupt& m) { return check_reason(m.reason); },
                         [](const core::Pause& m) { return check_reason(m.reason); },
                         [](const core::Proceed&) { return Status{}; },
@@ -197,7 +197,7 @@ Status check_limits(const Operation& operation) {
                         [](const core::Bundle& bundle) { return check_bundle(bundle); },
                         [](const Submit& submit) { return check_submit(submit); },
                         [](const Deliver& deliver) { return check_body(deliver.envelope.message.body); },
-                        [](const Respond& respond) { return check_body(respond.message.body); },
+                        [](const DeliverReply& delivery) { return check_body(delivery.message.body); },
                         [](const ExtendWork& extend) {
                           return extend.progress ? check_payload("the progress", *extend.progress) : Status{};
                         },

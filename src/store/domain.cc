@@ -19,7 +19,7 @@ Domain domain_of(const Operation& operation) {
                         [](const core::Bundle& o) { return of_run(o.entity); },
                         [](const Submit& o) { return in_lane(o.lane); },
                         [](const Deliver& o) { return in_lane(core::lane_of(o.envelope.to, o.lane)); },
-                        [](const Respond& o) { return of_run(o.run); },
+                        [](const DeliverReply& o) { return of_run(o.run); },
                         [](const ClaimWork& o) { return in_one_or_all(o.lane); },
                         [](const ClaimItem& o) { return of_run(o.run); },
                         [](const ExtendWork& o) { return of_run(o.run); },

@@ -20,7 +20,7 @@ std::optional<stream::Body> body_of(std::int64_t kind, Place place, Topic topic,
     case 2:
       return stream::Request{std::move(place), std::move(topic), std::move(data)};
     case 3:
-      return stream::Response{std::move(place), status, code, number, std::move(data)};
+      return stream::Reply{std::move(place), status, code, number, std::move(data)};
     case 4:
       break;
     default:
@@ -36,7 +36,7 @@ const Payload* payload_of(const stream::Body& body) {
                         [](const stream::Start& start) { return &start.input; },
                         [](const stream::Transition& transition) { return &transition.data; },
                         [](const stream::Request& request) { return &request.data; },
-                        [](const stream::Response& response) { return &response.data; },
+                        [](const stream::Reply& reply) { return &reply.data; },
                         [](const stream::Cleanup& cleanup) -> const Payload* {
                           return cleanup.failure ? &cleanup.failure->reason : nullptr;
                         },
@@ -49,7 +49,7 @@ const Place* place_of(const stream::Body& body) {
                         [](const stream::Start&) -> const Place* { return nullptr; },
                         [](const stream::Transition& transition) { return &transition.place; },
                         [](const stream::Request& request) { return &request.place; },
-                        [](const stream::Response& response) { return &response.place; },
+                        [](const stream::Reply& reply) { return &reply.place; },
                         [](const stream::Cleanup&) -> const Place* { return nullptr; },
                     },
                     body);

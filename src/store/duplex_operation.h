@@ -54,13 +54,13 @@ struct Request {  // for a worker; it waits in the stream of its topic, all othe
   Payload data;
   friend bool operator==(const Request&, const Request&) = default;
 };
-struct Response {  // leg 2 of an activity
+struct Reply {  // leg 2 of an activity
   Place place;
   core::ReplyStatus status = core::ReplyStatus::success;
   std::int32_t code = 0;
   std::uint32_t number = 0;  // pending reply: its index; final reply: how many pending ones came before it
   Payload data;
-  friend bool operator==(const Response&, const Response&) = default;
+  friend bool operator==(const Reply&, const Reply&) = default;
 };
 struct Cleanup {  // the job is over
   struct Failure {
@@ -71,7 +71,7 @@ struct Cleanup {  // the job is over
   std::optional<Failure> failure;  // none: it completed
   friend bool operator==(const Cleanup&, const Cleanup&) = default;
 };
-using Body = std::variant<Start, Transition, Request, Response, Cleanup>;
+using Body = std::variant<Start, Transition, Request, Reply, Cleanup>;
 }  // namespace stream
 
 struct StreamMessage {

@@ -74,10 +74,10 @@ class PageReader {
                      [&](const core::Taken& taken) { wanted_.taken.push_back(taken); },
                      [](const core::Expire&) {},  // expired entries are read anyway
                      // Not messages of a mailbox: they need nothing from it.
-                     each_of<core::Start, core::Transition, core::Response, core::Resume, core::NoAnswer,
-                             core::Interrupt, core::Pause, core::Proceed, core::Redrive, core::Verdict, core::TimeUp,
-                             core::Reenter, core::Arrive, core::Item, core::StartChild, core::ChildDone, core::EndJob,
-                             core::Expand, core::Unlabel, core::Refused>([] {}),
+                     each_of<core::Start, core::Transition, core::Reply, core::Resume, core::NoReply, core::Interrupt,
+                             core::Pause, core::Proceed, core::Redrive, core::Verdict, core::TimeUp, core::Reenter,
+                             core::Arrive, core::Item, core::StartChild, core::ChildDone, core::EndJob, core::Expand,
+                             core::Unlabel, core::Refused>([] {}),
                  },
                  message.message.body);
       page_.inbox.push_back(std::move(message));

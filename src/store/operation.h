@@ -198,7 +198,7 @@ struct ReleaseWork {
 };
 // A remote worker's reply: the message goes to the job's inbox; a success deletes the work item. An error keeps the
 // item, and no one can claim it until the job decides whether to try again.
-struct Respond {
+struct DeliverReply {
   // The lease of an item after such an error: it cannot be claimed, extended or given back.
   static constexpr Instant until_decided = Instant::from_micros(std::numeric_limits<std::int64_t>::max());
   RunId run{0};
@@ -225,9 +225,9 @@ std::string missing_pool(const Pool& pool);
 std::string other_app(const PutApp& put);
 std::string missing_app(const ActivateApp& activate);
 
-using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
-                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, BeatEngine, LeaveEngine,
-                               RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>;
+using Operation = std::variant<core::Bundle, Submit, Deliver, DeliverReply, ClaimWork, ClaimItem, ExtendWork,
+                               ReleaseWork, DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, BeatEngine,
+                               LeaveEngine, RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>;
 
 // What an operation answers in addition to its outcome. A refused operation answers nothing, except where noted.
 namespace answer {

@@ -80,9 +80,9 @@ inline void pass_over(Outcome& outcome) {
 // The reply was an error: the item belongs to the job until the job decides.
 inline void await_decision(core::WorkItem& item) {
   item.epoch = core::Epoch(0);
-  item.lease_until = Respond::until_decided;
+  item.lease_until = DeliverReply::until_decided;
 }
-inline bool awaits_decision(const core::WorkItem& item) { return item.lease_until == Respond::until_decided; }
+inline bool awaits_decision(const core::WorkItem& item) { return item.lease_until == DeliverReply::until_decided; }
 
 inline void extend(core::WorkItem& item, const ExtendWork& by, Instant now) {
   const bool detaches = by.detach && item.epoch != core::Epoch(0);

@@ -21,7 +21,7 @@
 #include "runtime/graph_catalog.h"
 #include "runtime/observers.h"
 #include "runtime/requests.h"
-#include "runtime/worker_word.h"
+#include "runtime/worker_message.h"
 #include "testing/driver.h"
 
 namespace pawl::testing {
@@ -106,7 +106,7 @@ class VirtualRuntime final : public detail::RuntimeBackend {
   bool call_worker();
   bool call_probe();
   bool come_due();  // what comes from outside, and answers that took their time
-  void hear(runtime::WorkerWord& word);
+  void handle(runtime::WorkerMessage& word);
   Attempt attempt_at(const core::WorkItem& item);
   core::WorkItem take_work();
   Result<bool> has_ended(const core::JobRow& job);
@@ -128,7 +128,7 @@ class VirtualRuntime final : public detail::RuntimeBackend {
 
   std::deque<core::WorkItem> work_;  // handed out, no worker called yet
   std::deque<core::WorkItem> asks_;  // likewise, for probes
-  std::deque<runtime::WorkerWord> words_;
+  std::deque<runtime::WorkerMessage> words_;
   struct Later {
     std::uint64_t life = 0;  // an answer dies with its process; 0: it comes from outside
     std::function<void()> what;

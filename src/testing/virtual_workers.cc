@@ -107,16 +107,16 @@ bool VirtualRuntime::call_worker() {
   attempts_.push_back(attempt_at(item));
   unsettled_.emplace(place, runtime::run_of(item));
   call_ = {};
-  std::vector<runtime::WorkerWord> said;
-  const std::function<void(runtime::WorkerWord)> tell = [&](runtime::WorkerWord word) {
+  std::vector<runtime::WorkerMessage> said;
+  const std::function<void(runtime::WorkerMessage)> tell = [&](runtime::WorkerMessage word) {
     said.push_back(std::move(word));
   };
   const core::Guid store = driver_.store().id();
   runtime::call_worker(item, *worker, runtime::CallSite{store, never_, never_, tell});
   const Call call = std::exchange(call_, {});
   Attempt& attempt = attempts_[place];
-  for (const runtime::WorkerWord& word : said) {
-    if (const auto* answer = std::get_if<runtime::WorkAnswer>(&word)) {
+  for (const runtime::WorkerMessage& word : said) {
+    if (const auto* answer = std::get_if<runtime::WorkReply>(&word)) {
       attempt.outcome = outcome_of(answer->status);
       attempt.code = answer->code;
       attempt.data = answer->data;
@@ -126,12 +126,12 @@ bool VirtualRuntime::call_worker() {
   }
   if (call.silent) attempt.outcome = Attempt::Outcome::silent;
   if (call.silent || life != driver_.life()) return true;  // its process died while it ran
-  for (runtime::WorkerWord& word : said) {
+  for (runtime::WorkerMessage& word : said) {
     if (call.takes <= Duration{0}) {
-      hear(word);
+      handle(word);
     } else {
-      auto kept = std::make_shared<runtime::WorkerWord>(std::move(word));
-      later_.emplace(driver_.clock().monotonic() + call.takes, Later{life, [this, kept] { hear(*kept); }});
+      auto kept = std::make_shared<runtime::WorkerMessage>(std::move(word));
+      later_.emplace(driver_.clock().monotonic() + call.takes, Later{life, [this, kept] { handle(*kept); }});
     }
   }
   return true;
@@ -143,21 +143,21 @@ bool VirtualRuntime::call_probe() {
   asks_.pop_front();
   const auto probe = probes_.at(item.topic.raw());
   const std::uint64_t life = driver_.life();
-  std::vector<runtime::WorkerWord> said;
-  const std::function<void(runtime::WorkerWord)> tell = [&](runtime::WorkerWord word) {
+  std::vector<runtime::WorkerMessage> said;
+  const std::function<void(runtime::WorkerMessage)> tell = [&](runtime::WorkerMessage word) {
     said.push_back(std::move(word));
   };
   const core::Guid store = driver_.store().id();
   runtime::call_probe(item, *probe, runtime::CallSite{store, never_, never_, tell});
   if (life == driver_.life())
-    for (runtime::WorkerWord& word : said) hear(word);
+    for (runtime::WorkerMessage& word : said) handle(word);
   return true;
 }
 
-void VirtualRuntime::hear(runtime::WorkerWord& word) {
+void VirtualRuntime::handle(runtime::WorkerMessage& word) {
   runtime::Engine& engine = driver_.engine();
   std::visit(Overloaded{
-                 [&](runtime::WorkAnswer& answer) { engine.answer(std::move(answer)); },
+                 [&](runtime::WorkReply& answer) { engine.answer(std::move(answer)); },
                  [&](const std::shared_ptr<runtime::Heartbeat>& heartbeat) {
                    engine.heartbeat(heartbeat->run(), heartbeat->take());
                  },
@@ -181,9 +181,9 @@ void VirtualRuntime::call_after(Duration time, std::function<void()> what) {
 
 bool VirtualRuntime::come_due() {
   if (!words_.empty()) {
-    runtime::WorkerWord word = std::move(words_.front());
+    runtime::WorkerMessage word = std::move(words_.front());
     words_.pop_front();
-    hear(word);
+    handle(word);
     return true;
   }
   if (later_.empty() || later_.begin()->first > driver_.clock().monotonic()) return false;

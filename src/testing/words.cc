@@ -74,7 +74,7 @@ std::string words_of(const store::Operation& operation) {
   return std::visit(Overloaded{
                         [](const store::Submit& submit) { return format("job {} is submitted", submit.id.raw()); },
                         [](const store::Deliver&) { return std::string("a message is delivered"); },
-                        [](const store::Respond&) { return std::string("an answer is given with a token"); },
+                        [](const store::DeliverReply&) { return std::string("an answer is given with a token"); },
                         [](const store::ClaimItem&) { return std::string("work is claimed"); },
                         [](const store::ReleaseWork&) { return std::string("work is given back"); },
                         [](const store::ExtendWork&) { return std::string("a heartbeat is kept"); },

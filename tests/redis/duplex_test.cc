@@ -93,7 +93,7 @@ class Letters {
  public:
   explicit Letters(std::string place, std::string child) : place_(std::move(place)), child_(std::move(child)) {}
 
-  void hear(const std::vector<std::string>& words) {
+  void note(const std::vector<std::string>& words) {
     if (words.empty()) return;
     const std::string& command = words[0];
     const auto has = [&](const std::string& word) {
@@ -174,8 +174,8 @@ TEST_F(RedisDuplex, monitor_shows_the_letters_in_their_order_and_no_script) {
     ASSERT_TRUE(heard.ok() && heard->has_value());
     const auto words = words_in((*heard)->text);
     if (words == std::vector<std::string>{"PING", "over"}) break;
-    one.hear(words);
-    two.hear(words);
+    one.note(words);
+    two.note(words);
     for (const char* script : {"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "SCRIPT"})
       EXPECT_NE(words[0], script);
     EXPECT_EQ((*heard)->text.find(" lua]"), std::string::npos) << (*heard)->text;

@@ -36,7 +36,7 @@ class FileStorm final : public StormRun {
     }
     if (!second_ && chance(25)) {
       second_ = start(first_->slot() == "a" ? "b" : "a");
-      if (!second_->heard("ready", start_time_max)) return "a second node did not start";
+      if (!second_->wait_for("ready", start_time_max)) return "a second node did not start";
     }
     std::this_thread::sleep_for(milliseconds(between(20, 150)));
     if (chance(10)) {
@@ -58,7 +58,7 @@ class FileStorm final : public StormRun {
 
   Problem await_takeover() {
     const auto begin = Clock::now();
-    if (!first_->heard("owns", takeover_time_max)) return "the second node did not take over within a second";
+    if (!first_->wait_for("owns", takeover_time_max)) return "the second node did not take over within a second";
     ++figures_.takeovers;
     figures_.slowest_takeover =
         std::max(figures_.slowest_takeover, std::chrono::duration_cast<milliseconds>(Clock::now() - begin));

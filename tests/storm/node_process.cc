@@ -63,7 +63,7 @@ NodeProcess::~NodeProcess() {
   close(pipe_);
 }
 
-bool NodeProcess::heard(const std::string& word, std::chrono::milliseconds at_most) {
+bool NodeProcess::wait_for(const std::string& word, std::chrono::milliseconds at_most) {
   const auto end = Clock::now() + at_most;
   while (said_.find("\n" + word + "\n") == std::string::npos) {
     pollfd waiting{pipe_, POLLIN, 0};

@@ -25,7 +25,7 @@ class NodeProcess {
 
   const std::string& slot() const { return setup_.slot; }
   // Waits until it printed `word`; false when the time is over or the process is gone.
-  bool heard(const std::string& word, std::chrono::milliseconds at_most);
+  bool wait_for(const std::string& word, std::chrono::milliseconds at_most);
   void send(int signal) const;
   void kill();  // SIGKILL, and waits for its end
   // Its exit code after a graceful end; -1 when it did not come in time or was killed.

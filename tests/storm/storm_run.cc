@@ -74,7 +74,7 @@ std::unique_ptr<NodeProcess> StormRun::start(const std::string& slot, std::vecto
 std::unique_ptr<NodeProcess> StormRun::start_and_hear(const std::string& slot, const std::string& word) {
   const auto begin = Clock::now();
   auto node = start(slot);
-  if (!node->heard(word, start_time_max)) return nullptr;
+  if (!node->wait_for(word, start_time_max)) return nullptr;
   figures_.slowest_start =
       std::max(figures_.slowest_start, std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
   return node;

@@ -63,7 +63,7 @@ std::optional<Instant> next_child_at(const Context& context, const Activity& act
 }
 
 // Handles a child's message that no leg 2 has taken yet. None: it is an answer.
-std::optional<Progress> hear(Context& context, const Answer& answer) {
+std::optional<Progress> take_child_answer(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
   const Activity* known = draft.find(answer.activity);
   const bool waits = draft.active() && known != nullptr && known->status == ActivityStatus::open;
@@ -111,7 +111,7 @@ Progress child_done(Context& context, const ChildDone& message) {
   if (context.must_count()) return count_reentry(context);
   const Answer answer{message.activity, message.status, message.code, message.data};
   if (context.draft.find_message(context.guid()) == nullptr)
-    if (const auto heard = hear(context, answer)) return *heard;
+    if (const auto taken = take_child_answer(context, answer)) return *taken;
   return leg2(context, answer);
 }
 

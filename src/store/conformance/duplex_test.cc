@@ -44,9 +44,9 @@ class Duplex : public StoreTest {
   DuplexOutcome add(std::uint32_t node, Step step, std::uint64_t mark) {
     return commit(AddToCell{run, place(node), ledger::DuplexState::delta(step), guid(mark)});
   }
-  // A response, or a request for a worker of `topic`.
+  // A reply, or a request for a worker of `topic`.
   StreamMessage message(std::uint64_t number, const std::string& topic = "") {
-    stream::Body body = stream::Response{place(3), core::ReplyStatus::pending, -7, 9, "data"};
+    stream::Body body = stream::Reply{place(3), core::ReplyStatus::pending, -7, 9, "data"};
     if (!topic.empty()) body = stream::Request{place(3), Topic(topic), "data"};
     return {run, guid(number), std::move(body)};
   }
@@ -174,7 +174,7 @@ TEST_P(Duplex, what_is_under_way_is_read_without_what_is_done) {
   // Claim: it reads the stream and its activities, however many others the job has.
   for (std::uint32_t node = 1; node <= 50; ++node) kind_of(SetCell{run, place(node), preset, clock_.now()});
   kind_of(Enqueue{StreamMessage{run, guid(1), stream::Request{place(7), Topic("topic"), "seven"}}});
-  kind_of(Enqueue{StreamMessage{run, guid(2), stream::Response{place(7), core::ReplyStatus::pending, 202, 0, "word"}}});
+  kind_of(Enqueue{StreamMessage{run, guid(2), stream::Reply{place(7), core::ReplyStatus::pending, 202, 0, "word"}}});
   kind_of(Enqueue{StreamMessage{run, guid(3), stream::Transition{place(9), "nine"}}});
   const DuplexJob whole = read();
   ASSERT_EQ(whole.cells.size(), 50u);
@@ -207,8 +207,8 @@ TEST_P(Duplex, every_kind_of_message_comes_back_as_it_was) {
   const stream::Body bodies[] = {stream::Start{"in"},
                                  stream::Transition{place(2), "data"},
                                  stream::Request{place(4), Topic("t"), "data"},
-                                 stream::Response{place(5), core::ReplyStatus::error, 500, 3, "why"},
-                                 stream::Response{place(5), core::ReplyStatus::pending, 202, 1, ""},
+                                 stream::Reply{place(5), core::ReplyStatus::error, 500, 3, "why"},
+                                 stream::Reply{place(5), core::ReplyStatus::pending, 202, 1, ""},
                                  stream::Cleanup{},
                                  stream::Cleanup{Failure{402, "no money"}}};
   std::uint64_t number = 20;
@@ -469,7 +469,7 @@ TEST_P(Duplex, what_is_too_large_is_rejected) {
   const Payload large = std::string(limits::payload_bytes_max + 1, 'x');
   const stream::Body bodies[] = {stream::Start{large}, stream::Transition{place(3), large},
                                  stream::Request{place(3), Topic("t"), large},
-                                 stream::Response{place(3), core::ReplyStatus::success, 200, 0, large},
+                                 stream::Reply{place(3), core::ReplyStatus::success, 200, 0, large},
                                  stream::Cleanup{stream::Cleanup::Failure{500, large}}};
   for (const stream::Body& body : bodies)
     EXPECT_EQ(kind_of(Enqueue{{run, guid(5), body}}), OutcomeKind::rejected) << body.index();

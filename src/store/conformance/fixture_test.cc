@@ -237,12 +237,12 @@ core::WorkItem Bench::work_item(RunId run, std::uint32_t seq, const std::string&
 core::Message Bench::answer_to(const core::WorkItem& item, core::ReplyStatus status) const {
   const auto purpose = status == core::ReplyStatus::pending ? core::Guid::Purpose::response_pending
                                                             : core::Guid::Purpose::response_final;
-  core::Response response;
-  response.activity = item.activity;
-  response.status = status;
-  response.token = item.token;
-  response.data = "answer";
-  return core::Message{item.request.derive(purpose, 0), std::move(response)};
+  core::Reply reply;
+  reply.activity = item.activity;
+  reply.status = status;
+  reply.token = item.token;
+  reply.data = "answer";
+  return core::Message{item.request.derive(purpose, 0), std::move(reply)};
 }
 
 ledger::ActivityLedger Bench::activity_ledger(std::uint64_t digits) { return *ledger::ActivityLedger::decode(digits); }

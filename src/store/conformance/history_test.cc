@@ -360,13 +360,13 @@ Operation History::draw() {
         return ClaimItem{item.run, item.activity, item.token, "local", epoch};
       }
       default: {
-        core::Response response;
-        response.activity = item.activity;
-        response.token = item.token;
-        response.status = static_cast<core::ReplyStatus>(random_.below(4));
+        core::Reply reply;
+        reply.activity = item.activity;
+        reply.token = item.token;
+        reply.status = static_cast<core::ReplyStatus>(random_.below(4));
         const core::Guid guid{item.request.high,
-                              1000 + item.runs * 2 + (response.status == core::ReplyStatus::pending ? 1 : 0)};
-        return Respond{item.run, item.activity, item.token, {guid, response}};
+                              1000 + item.runs * 2 + (reply.status == core::ReplyStatus::pending ? 1 : 0)};
+        return DeliverReply{item.run, item.activity, item.token, {guid, reply}};
       }
     }
   }

@@ -88,11 +88,11 @@ TEST_P(Inboxes, every_kind_of_message_comes_back_as_it_was) {
   const std::vector<core::Body> bodies = {
       core::Start{"input"},
       core::Transition{7, at, core::ActivitySeq(3), "input"},
-      core::Response{core::ActivitySeq(2), core::ReplyStatus::error, -500, core::WorkToken(1), "data"},
+      core::Reply{core::ActivitySeq(2), core::ReplyStatus::error, -500, core::WorkToken(1), "data"},
       core::Register{RunId(~std::uint64_t{0} >> 1), core::ActivitySeq(9)},
       core::Signal{"signal", core::ReplyStatus::error, -404},
       core::Resume{core::ActivitySeq(4), core::Guid{~std::uint64_t{0}, 1}, "data", core::ReplyStatus::pending, 202},
-      core::NoAnswer{core::ActivitySeq(5), core::WorkToken(1), core::NoAnswer::Why::lost},
+      core::NoReply{core::ActivitySeq(5), core::WorkToken(1), core::NoReply::Why::lost},
       core::Interrupt{-410, "why"},
       core::Pause{"why"},
       core::Proceed{},

@@ -62,7 +62,7 @@ TEST_P(Lanes, a_lane_that_does_not_exist_is_an_error_to_read_and_to_acquire) {
   EXPECT_EQ(kind_of(AcquireLane{core::LaneId(60'000), "engine-a", lease}), OutcomeKind::rejected);
 }
 
-TEST_P(Lanes, lane_zero_is_nobodys) {
+TEST_P(Lanes, lane_zero_has_no_owner) {
   EXPECT_NE(lane_, core::LaneId(0));
   EXPECT_EQ(kind_of(AcquireLane{core::LaneId(0), "engine-a", lease}), OutcomeKind::rejected);
 }

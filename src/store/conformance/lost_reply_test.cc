@@ -266,7 +266,7 @@ const std::vector<Repeated> repeated = {
      OutcomeKind::committed},
     {"RespondError",
      [](LostReplies& at) -> Operation {
-       return Respond{at.run, at.item.activity, at.item.token, at.answer_to(at.item, core::ReplyStatus::error)};
+       return DeliverReply{at.run, at.item.activity, at.item.token, at.answer_to(at.item, core::ReplyStatus::error)};
      },
      OutcomeKind::already_done},
     {"Submit",
@@ -286,12 +286,12 @@ const std::vector<Repeated> repeated = {
      OutcomeKind::already_done},
     {"RespondFinal",
      [](LostReplies& at) -> Operation {
-       return Respond{at.run, at.item.activity, at.item.token, at.answer_to(at.item)};
+       return DeliverReply{at.run, at.item.activity, at.item.token, at.answer_to(at.item)};
      },
      OutcomeKind::already_done},
     {"RespondPending",
      [](LostReplies& at) -> Operation {
-       return Respond{at.run, at.item.activity, at.item.token, at.answer_to(at.item, core::ReplyStatus::pending)};
+       return DeliverReply{at.run, at.item.activity, at.item.token, at.answer_to(at.item, core::ReplyStatus::pending)};
      },
      OutcomeKind::already_done},
     {"ExtendWork",

@@ -75,13 +75,13 @@ const std::vector<Place> places = {
        return at.to_mailbox(Payloads::key(), deliverable(at, core::Signal{std::move(p)}), at.lane());
      },
      [](Payloads& at) { return std::get<core::Signal>(at.mailbox(at.box).inbox.back().message.body).data; }},
-    {"Respond",
+    {"DeliverReply",
      [](Payloads& at, Payload p) -> Operation {
        core::Message answer = at.answer_to(at.claimed);
-       std::get<core::Response>(answer.body).data = std::move(p);
-       return Respond{at.run, at.claimed.activity, at.claimed.token, std::move(answer)};
+       std::get<core::Reply>(answer.body).data = std::move(p);
+       return DeliverReply{at.run, at.claimed.activity, at.claimed.token, std::move(answer)};
      },
-     [](Payloads& at) { return std::get<core::Response>(at.newest_message()).data; }},
+     [](Payloads& at) { return std::get<core::Reply>(at.newest_message()).data; }},
     {"PutActivity",
      [](Payloads& at, Payload p) -> Operation {
        core::Activity after = at.job(at.run).state.activities()[0];

@@ -114,7 +114,7 @@ TEST_P(Removals, a_message_for_a_removed_job_changes_nothing) {
   end(run);
   ASSERT_EQ(kind_of(RemoveJob{run, in(60)}), OutcomeKind::committed);
   EXPECT_EQ(kind_of(to_run(run, start_message(5))), OutcomeKind::committed);
-  EXPECT_EQ(kind_of(Respond{run, item.activity, item.token, answer_to(item)}), OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(DeliverReply{run, item.activity, item.token, answer_to(item)}), OutcomeKind::conflict);
   EXPECT_EQ(kind_of(ExtendWork{run, item.activity, item.token, lease}), OutcomeKind::conflict);
   EXPECT_FALSE(store_->read_job(run)->has_value());
   EXPECT_TRUE(store_->read_waiting(lane_, RunId(0), 10)->empty());

@@ -30,7 +30,7 @@ class WorkLives : public StoreTest {
     return outcome.items().at(0);
   }
   OutcomeKind respond(const core::WorkItem& item, core::ReplyStatus status) {
-    return kind_of(Respond{item.run, item.activity, item.token, answer_to(item, status)});
+    return kind_of(DeliverReply{item.run, item.activity, item.token, answer_to(item, status)});
   }
 };
 
@@ -310,7 +310,7 @@ TEST_P(WorkLives, an_error_leaves_its_item_out_of_everybodys_reach) {
     ASSERT_EQ(job(run).inbox.size(), 2u);
     EXPECT_EQ(job(run).inbox[1].message, answer_to(item, status));
     core::WorkItem expected = item;
-    expected.lease_until = Respond::until_decided;
+    expected.lease_until = DeliverReply::until_decided;
     EXPECT_EQ(stored_item(run, 0), expected);
     clock_.advance(std::chrono::hours(24 * 365 * 100));
     EXPECT_TRUE(claim(10).empty());

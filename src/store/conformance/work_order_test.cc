@@ -106,7 +106,7 @@ TEST_P(WorkOrder, whoever_has_a_held_item_may_still_answer_extend_or_return_it) 
   EXPECT_TRUE(stored_item(run, 0).held);
   EXPECT_EQ(kind_of(ReleaseWork{run, items[1].activity, items[1].token}), OutcomeKind::committed);
   EXPECT_TRUE(stored_item(run, 1).held);
-  EXPECT_EQ(kind_of(Respond{run, items[2].activity, items[2].token, answer_to(items[2])}), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(DeliverReply{run, items[2].activity, items[2].token, answer_to(items[2])}), OutcomeKind::committed);
   EXPECT_TRUE(claim(10).empty());
 }
 
@@ -161,7 +161,7 @@ TEST_P(WorkOrder, what_runs_when_its_topic_is_paused_runs_on) {
   const auto items = claim(2);
   EXPECT_EQ(kind_of(PauseTopic{Topic("topic"), true}), OutcomeKind::committed);
   EXPECT_EQ(kind_of(ExtendWork{run, items[0].activity, items[0].token, lease}), OutcomeKind::committed);
-  EXPECT_EQ(kind_of(Respond{run, items[0].activity, items[0].token, answer_to(items[0])}), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(DeliverReply{run, items[0].activity, items[0].token, answer_to(items[0])}), OutcomeKind::committed);
   clock_.advance(lease);
   EXPECT_TRUE(claim(1).empty()) << "but a lost run is not repeated meanwhile";
 }

@@ -18,7 +18,7 @@ class WorkItems : public StoreTest {
     return items.empty() ? core::WorkItem{} : items.front();
   }
   OutcomeKind respond(const core::WorkItem& item, core::ReplyStatus status = core::ReplyStatus::success) {
-    return kind_of(Respond{item.run, item.activity, item.token, answer_to(item, status)});
+    return kind_of(DeliverReply{item.run, item.activity, item.token, answer_to(item, status)});
   }
   const core::WorkItem stored(const core::WorkItem& item) {
     const StoredJob read = job(item.run);
@@ -244,10 +244,10 @@ TEST_P(WorkItems, a_message_that_is_no_answer_to_the_item_is_rejected) {
   const RunId run = submit("a");
   enqueue(run, 2);
   const core::WorkItem item = claim_one();
-  EXPECT_EQ(kind_of(Respond{run, item.activity, item.token, start_message(1)}), OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(DeliverReply{run, item.activity, item.token, start_message(1)}), OutcomeKind::rejected);
   core::WorkItem other = item;
   other.activity = core::ActivitySeq(1);
-  EXPECT_EQ(kind_of(Respond{run, item.activity, item.token, answer_to(other)}), OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(DeliverReply{run, item.activity, item.token, answer_to(other)}), OutcomeKind::rejected);
   EXPECT_EQ(stored(item), item);
 }
 

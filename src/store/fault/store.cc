@@ -19,7 +19,7 @@ bool guarded_by_epoch(const Operation& operation) {
       Overloaded{
           each_of<core::Bundle, ClaimItem, DropOutbox, RenewLane, ReleaseLane>([] { return true; }),
           [](const ReleaseWork& release) { return release.epoch != core::Epoch(0); },
-          each_of<Submit, Deliver, Respond, ClaimWork, ExtendWork, OpenPool, AcquireLane, BeatEngine, LeaveEngine,
+          each_of<Submit, Deliver, DeliverReply, ClaimWork, ExtendWork, OpenPool, AcquireLane, BeatEngine, LeaveEngine,
                   RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>([] { return false; }),
       },
       operation);

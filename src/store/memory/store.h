@@ -132,7 +132,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
   Outcome run(const core::Bundle& bundle);
   Outcome run(const Submit& submit);
   Outcome run(const Deliver& deliver);
-  Outcome run(const Respond& respond);
+  Outcome run(const DeliverReply& delivery);
   Outcome run(const ClaimWork& claim);
   Outcome run(const ClaimItem& claim);
   Outcome run(const ExtendWork& extend);

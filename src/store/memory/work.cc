@@ -77,26 +77,26 @@ Outcome Store::run(const ReleaseWork& release) {
   return committed();
 }
 
-Outcome Store::run(const Respond& respond) {
-  const auto* response = std::get_if<core::Response>(&respond.message.body);
-  if (response == nullptr || response->activity != respond.activity)
+Outcome Store::run(const DeliverReply& delivery) {
+  const auto* reply = std::get_if<core::Reply>(&delivery.message.body);
+  if (reply == nullptr || reply->activity != delivery.activity)
     return rejected("the message is no answer to this work item");
-  Job* job = find_job(respond.run);
-  if (job == nullptr) return stale_item(respond.activity);
-  const core::WorkItem* known = job->state.find_work(respond.activity);
+  Job* job = find_job(delivery.run);
+  if (job == nullptr) return stale_item(delivery.activity);
+  const core::WorkItem* known = job->state.find_work(delivery.activity);
   // A repeated reply whose first answer was lost: its item is deleted, or waits for the job's decision.
   const bool answered = known == nullptr || awaits_decision(*known);
-  if (answered && job->inbox.has(respond.message.guid)) return already_done();
-  if (answered || !held_by(known, respond.token)) return stale_item(respond.activity);
-  if (response->status == core::ReplyStatus::success) {
-    queue_.drop({respond.run, respond.activity});
-    job->state.drop_work(respond.activity);
-  } else if (core::is_error(response->status)) {
+  if (answered && job->inbox.has(delivery.message.guid)) return already_done();
+  if (answered || !held_by(known, delivery.token)) return stale_item(delivery.activity);
+  if (reply->status == core::ReplyStatus::success) {
+    queue_.drop({delivery.run, delivery.activity});
+    job->state.drop_work(delivery.activity);
+  } else if (core::is_error(reply->status)) {
     core::WorkItem item = *known;
     await_decision(item);
     put_work(std::move(item));
   }
-  return insert(*job, respond.message);
+  return insert(*job, delivery.message);
 }
 
 Outcome Store::run(const PauseTopic& pause) {

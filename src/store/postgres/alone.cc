@@ -197,8 +197,8 @@ Alone apply_alone(Connection& connection, const Operation& operation, Instant no
                         [&](const PauseTopic& one) { return run(connection, one, now); },
                         [&](const PutApp& one) { return run(connection, one, now); },
                         [&](const ActivateApp& one) { return run(connection, one, now); },
-                        each_of<core::Bundle, Submit, Deliver, Respond, ClaimItem, ExtendWork, ReleaseWork, DropOutbox,
-                                AcquireLane, RenewLane, ReleaseLane, RemoveJob>([]() -> Alone {
+                        each_of<core::Bundle, Submit, Deliver, DeliverReply, ClaimItem, ExtendWork, ReleaseWork,
+                                DropOutbox, AcquireLane, RenewLane, ReleaseLane, RemoveJob>([]() -> Alone {
                           invariant(false, "an operation for the desk");
                           return {};
                         }),

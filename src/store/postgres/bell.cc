@@ -113,17 +113,17 @@ bool Bell::connect() {
   return false;
 }
 
-bool Bell::hear(int timeout_ms) {
+bool Bell::receive(int timeout_ms) {
   pollfd waits[] = {{handle_ == nullptr ? -1 : PQsocket(handle_), POLLIN, 0}, {wake_[0], POLLIN, 0}};
   poll(waits, 2, timeout_ms);
   if (handle_ == nullptr) return true;
   if (PQconsumeInput(handle_) != 1) return false;
-  Change heard;
+  Change received;
   while (PGnotify* one = PQnotifies(handle_)) {
-    if (const auto change = decode_ring(process_, one->extra)) heard.add(*change);
+    if (const auto change = decode_ring(process_, one->extra)) received.add(*change);
     PQfreemem(one);
   }
-  if (!heard.empty()) tell(heard);
+  if (!received.empty()) tell(received);
   return PQstatus(handle_) == CONNECTION_OK;
 }
 
@@ -131,13 +131,13 @@ void Bell::run() {
   std::chrono::milliseconds pause = limits::reconnect_first;
   while (!is_stopping()) {
     if (!connect()) {
-      hear(static_cast<int>(pause.count()));
+      receive(static_cast<int>(pause.count()));
       pause = std::min(pause * 2, limits::reconnect_max);
       continue;
     }
     pause = limits::reconnect_first;
     tell(Change::everything());  // also the first time: what was committed since listen() was not heard
-    while (!is_stopping() && hear(-1)) {
+    while (!is_stopping() && receive(-1)) {
     }
     PQfinish(handle_);
     handle_ = nullptr;

@@ -39,7 +39,7 @@ class Bell {
  private:
   void run();
   bool connect();
-  bool hear(int timeout_ms);  // false: the connection is lost
+  bool receive(int timeout_ms);  // false: the connection is lost
   void tell(const Change& change);
   bool is_stopping() const { return stopping_.load(); }
 

@@ -38,7 +38,7 @@ Outcome apply(Desk& desk, const RemoveJob& remove);
 Outcome apply(Desk& desk, const core::Bundle& bundle);
 
 // work_operations.cc
-Outcome apply(Desk& desk, const Respond& respond);
+Outcome apply(Desk& desk, const DeliverReply& delivery);
 Outcome apply(Desk& desk, const ClaimItem& claim);
 Outcome apply(Desk& desk, const ExtendWork& extend);
 Outcome apply(Desk& desk, const ReleaseWork& release);

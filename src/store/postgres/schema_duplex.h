@@ -45,7 +45,7 @@ CREATE TABLE duplex_stream (
   claims bigint NOT NULL DEFAULT 0,
   given_back bigint NOT NULL DEFAULT 0,
   code integer NOT NULL,
-  kind smallint NOT NULL,                   -- 0 start, 1 transition, 2 request, 3 response, 4 cleanup
+  kind smallint NOT NULL,                   -- 0 start, 1 transition, 2 request, 3 reply, 4 cleanup
   status smallint NOT NULL,                 -- 0 success, 1 pending, 2 error
   done smallint NOT NULL DEFAULT 0,         -- 0 it waits, 1 only its name is left, 2 its job is parked
   place text COLLATE "C" NOT NULL,

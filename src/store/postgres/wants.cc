@@ -158,8 +158,8 @@ void see_sent(const Desk& desk, const Operation& operation, const See& see) {
 bool is_for_desk(const Operation& operation) {
   return std::visit(
       Overloaded{
-          each_of<core::Bundle, Submit, Deliver, Respond, ClaimItem, ExtendWork, ReleaseWork, DropOutbox, AcquireLane,
-                  RenewLane, ReleaseLane, RemoveJob>([] { return true; }),
+          each_of<core::Bundle, Submit, Deliver, DeliverReply, ClaimItem, ExtendWork, ReleaseWork, DropOutbox,
+                  AcquireLane, RenewLane, ReleaseLane, RemoveJob>([] { return true; }),
           each_of<ClaimWork, OpenPool, BeatEngine, LeaveEngine, DropKeys, PauseTopic, PutApp, ActivateApp>(
               [] { return false; }),
       },
@@ -193,7 +193,7 @@ void want(Desk& desk, const Operation& operation) {
             }
             if (is_remembered(one)) desk.signal_ids.want(lane, one.envelope.message.guid);
           },
-          [&](const Respond& one) {
+          [&](const DeliverReply& one) {
             desk.lanes.want(core::lane_of(one.run), Use::guard);
             want_item(desk, one.run, one.activity);
             desk.inbox.want(one.run, one.message.guid);

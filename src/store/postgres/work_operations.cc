@@ -52,25 +52,25 @@ Outcome apply(Desk& desk, const ReleaseWork& release) {
   return committed();
 }
 
-Outcome apply(Desk& desk, const Respond& respond) {
-  const auto* response = std::get_if<core::Response>(&respond.message.body);
-  if (response == nullptr || response->activity != respond.activity)
+Outcome apply(Desk& desk, const DeliverReply& delivery) {
+  const auto* reply = std::get_if<core::Reply>(&delivery.message.body);
+  if (reply == nullptr || reply->activity != delivery.activity)
     return rejected("the message is no answer to this work item");
-  if (desk.jobs.find(respond.run) == nullptr) return stale_item(respond.activity);
-  if (desk.work.is_damaged(respond.run, respond.activity)) return damaged_item(respond.run, respond.activity);
-  const core::WorkItem* known = desk.work.find(respond.run, respond.activity);
+  if (desk.jobs.find(delivery.run) == nullptr) return stale_item(delivery.activity);
+  if (desk.work.is_damaged(delivery.run, delivery.activity)) return damaged_item(delivery.run, delivery.activity);
+  const core::WorkItem* known = desk.work.find(delivery.run, delivery.activity);
   // A repeated answer whose first reply was lost: its item went with it, or waits for the job's word.
   const bool answered = known == nullptr || awaits_decision(*known);
-  if (answered && desk.inbox.has(respond.run, respond.message.guid)) return already_done();
-  if (answered || !held_by(known, respond.token)) return stale_item(respond.activity);
-  if (response->status == core::ReplyStatus::success) {
-    desk.work.drop(respond.run, respond.activity);
-  } else if (core::is_error(response->status)) {
+  if (answered && desk.inbox.has(delivery.run, delivery.message.guid)) return already_done();
+  if (answered || !held_by(known, delivery.token)) return stale_item(delivery.activity);
+  if (reply->status == core::ReplyStatus::success) {
+    desk.work.drop(delivery.run, delivery.activity);
+  } else if (core::is_error(reply->status)) {
     core::WorkItem item = *known;
     await_decision(item);
     desk.work.move(std::move(item));
   }
-  Sent sent = send_to_job(desk, respond.run, respond.message);
+  Sent sent = send_to_job(desk, delivery.run, delivery.message);
   return outcome_of(sent.kind, std::move(sent.reason));
 }
 

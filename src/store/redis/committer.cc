@@ -183,7 +183,7 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
       return *error;
     }
     if (const auto time = number_in<std::int64_t>((*reply)[4].text); time && server_clock_ != nullptr)
-      server_clock_->heard(*time, asked_at);
+      server_clock_->observe(*time, asked_at);
     const Reply& answers = (*reply)[2];
     for (std::size_t i = 0; i < answers.list.size() && call.next() + i < sent.size(); ++i) {
       const std::size_t at = sent[call.next() + i];
@@ -231,7 +231,7 @@ class CatalogueCall {
                      add({"activate_app", index_of(names_.apps(activate.name_space)), activate.app, activate.version,
                           name_of_version(activate.app, activate.version), missing_app(activate)});
                    },
-                   each_of<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
+                   each_of<core::Bundle, Submit, Deliver, DeliverReply, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
                            DropOutbox, AcquireLane, RenewLane, ReleaseLane, RemoveJob, DropKeys, PauseTopic>(
                        [] { invariant(false, "an operation of a lane goes to no catalogue"); }),
                },

@@ -115,7 +115,7 @@ void Doorbell::run_ringer() {
   }
 }
 
-void Doorbell::hear(std::string_view text) {
+void Doorbell::receive(std::string_view text) {
   const auto ring = parse_ring(text);
   if (!ring || ring->sender == sender_) return;
   if (ring->lane != core::LaneId(0) && !is_for_all(ring->change) && !is_for_us_(ring->lane)) return;
@@ -141,15 +141,15 @@ void Doorbell::run() {
     ping.add({"PING"});
     bool asked = false;  // a ping was sent and not answered yet
     while (!wait(std::chrono::milliseconds(0))) {
-      const auto heard = (*connection)->receive(limits::bell_ping);
-      if (!heard) break;
-      if (!*heard) {
+      const auto received = (*connection)->receive(limits::bell_ping);
+      if (!received) break;
+      if (!*received) {
         if (asked || !(*connection)->send(ping)) break;
         asked = true;
         continue;
       }
       asked = false;
-      const Reply& what = **heard;
+      const Reply& what = **received;
       if (what[0].text == "subscribe") {
         {
           const std::lock_guard lock(mutex_);
@@ -158,7 +158,7 @@ void Doorbell::run() {
         }
         if (std::exchange(was_heard, true)) tell(Change::everything());
       } else if (what[0].text == "message") {
-        hear(what[2].text);
+        receive(what[2].text);
       }
     }
     const std::lock_guard lock(mutex_);

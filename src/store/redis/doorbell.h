@@ -40,7 +40,7 @@ class Doorbell {
 
  private:
   void run();
-  void hear(std::string_view text);
+  void receive(std::string_view text);
   void tell(const Change& change);
   bool wait(std::chrono::milliseconds time);  // true: it is over
 

@@ -72,10 +72,10 @@ std::vector<std::string> message_fields(const StreamMessage& message) {
                  [](const stream::Start&) {},
                  [](const stream::Transition&) {},
                  [&](const stream::Request& request) { put("topic", request.topic.raw()); },
-                 [&](const stream::Response& response) {
-                   put("status", format("{}", static_cast<int>(response.status)));
-                   put("code", format("{}", response.code));
-                   put("number", format("{}", response.number));
+                 [&](const stream::Reply& reply) {
+                   put("status", format("{}", static_cast<int>(reply.status)));
+                   put("code", format("{}", reply.code));
+                   put("number", format("{}", reply.number));
                  },
                  [&](const stream::Cleanup& cleanup) {
                    if (cleanup.failure) put("code", format("{}", cleanup.failure->code));
@@ -117,7 +117,7 @@ Result<StreamMessage> read_stream_message(const Reply& entry) {
     if (!status || *status > static_cast<unsigned>(core::ReplyStatus::fatal) || !number || !code)
       return malformed("a message of a stream");
     message.body =
-        stream::Response{std::move(place), static_cast<core::ReplyStatus>(*status), *code, *number, std::move(data)};
+        stream::Reply{std::move(place), static_cast<core::ReplyStatus>(*status), *code, *number, std::move(data)};
   } else if (kind == "cleanup") {
     stream::Cleanup cleanup;
     if (code) cleanup.failure = stream::Cleanup::Failure{*code, std::move(data)};

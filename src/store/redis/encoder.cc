@@ -38,8 +38,8 @@ std::string name_of(Reuse reuse) {
   return "never";
 }
 
-bool is_bare(const core::Response* response, const Respond& respond) {
-  return response == nullptr || response->activity != respond.activity;
+bool is_bare(const core::Reply* reply, const DeliverReply& delivery) {
+  return reply == nullptr || reply->activity != delivery.activity;
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Outcome OperationEncoder::of_no_lane(const Operation& operation) const {
                         [&](const Deliver& deliver) {
                           return deliver.source || is_by_key(deliver.envelope) ? missing() : committed();
                         },
-                        [](const Respond& respond) { return stale_item(respond.activity); },
+                        [](const DeliverReply& delivery) { return stale_item(delivery.activity); },
                         [](const ExtendWork& extend) { return stale_item(extend.activity); },
                         [](const ReleaseWork& release) {
                           return release.epoch != core::Epoch(0) ? fenced() : stale_item(release.activity);
@@ -191,15 +191,15 @@ OperationEncoder::Answer OperationEncoder::run(const DropOutbox& drop) {
 
 // --- work
 
-OperationEncoder::Answer OperationEncoder::run(const Respond& respond) {
-  const auto* response = std::get_if<core::Response>(&respond.message.body);
-  if (is_bare(response, respond)) return rejected("the message is no answer to this work item");
-  const char* status = response->status == core::ReplyStatus::success ? "success"
-                       : core::is_error(response->status)             ? "error"
-                                                                      : "pending";
-  Encoded out{{"respond", text(respond.run), place_of(respond.run, respond.activity), text(respond.token), status},
-              {respond.run}};
-  put_message(out.arguments, respond.message);
+OperationEncoder::Answer OperationEncoder::run(const DeliverReply& delivery) {
+  const auto* reply = std::get_if<core::Reply>(&delivery.message.body);
+  if (is_bare(reply, delivery)) return rejected("the message is no answer to this work item");
+  const char* status = reply->status == core::ReplyStatus::success ? "success"
+                       : core::is_error(reply->status)             ? "error"
+                                                                   : "pending";
+  Encoded out{{"respond", text(delivery.run), place_of(delivery.run, delivery.activity), text(delivery.token), status},
+              {delivery.run}};
+  put_message(out.arguments, delivery.message);
   return out;
 }
 

@@ -51,7 +51,7 @@ class OperationEncoder {
   Answer run(const core::Bundle& bundle);
   Answer run(const Submit& submit);
   Answer run(const Deliver& deliver);
-  Answer run(const Respond& respond);
+  Answer run(const DeliverReply& delivery);
   Answer run(const ClaimWork& claim);
   Answer run(const ClaimItem& claim);
   Answer run(const ExtendWork& extend);

@@ -47,10 +47,10 @@ TEST_F(RedisLetters, a_worker_activity_runs_to_its_end_without_a_script) {
   EXPECT_EQ(step(AddToCell{run, place(1), -10000000000000, guid(12)}).value(), 889000000000000);   // e
   EXPECT_EQ(step(Ack{run, guid(1), ClaimId(2)}).kind, OutcomeKind::committed);                     // f
 
-  ASSERT_EQ(take("work", 3).size(), 1u);                                                                 // g
-  EXPECT_EQ((*store_->duplex().view(run, place(1)))->cell->value, 889000000000000);                      // h
-  step(Enqueue{{run, guid(3), stream::Response{place(1), core::ReplyStatus::success, 200, 0, "out"}}});  // j
-  EXPECT_EQ(step(Ack{run, guid(2), ClaimId(3)}).kind, OutcomeKind::committed);                           // k
+  ASSERT_EQ(take("work", 3).size(), 1u);                                                              // g
+  EXPECT_EQ((*store_->duplex().view(run, place(1)))->cell->value, 889000000000000);                   // h
+  step(Enqueue{{run, guid(3), stream::Reply{place(1), core::ReplyStatus::success, 200, 0, "out"}}});  // j
+  EXPECT_EQ(step(Ack{run, guid(2), ClaimId(3)}).kind, OutcomeKind::committed);                        // k
 
   ASSERT_EQ(take("", 4).size(), 1u);                                                      // l
   EXPECT_EQ(step(AddToCell{run, place(1), 1000000, guid(13)}).value(), 889000001000000);  // m

@@ -115,7 +115,7 @@ Status put_answer(const Operation& operation, const Reply& reply, Outcome& outco
                         each_of<ClaimWork, ClaimItem, ExtendWork>(
                             [&] { return outcome.done() ? put_items(reply, outcome) : Status{}; }),
                         [&](const BeatEngine&) { return outcome.done() ? put_engines(reply, outcome) : Status{}; },
-                        each_of<core::Bundle, Respond, ReleaseWork, DropOutbox, OpenPool, ReleaseLane, LeaveEngine,
+                        each_of<core::Bundle, DeliverReply, ReleaseWork, DropOutbox, OpenPool, ReleaseLane, LeaveEngine,
                                 RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>([] { return Status{}; }),
                     },
                     operation);

@@ -12,7 +12,7 @@ std::int64_t ServerClock::elapsed() {
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void ServerClock::heard(std::int64_t server_micros, std::int64_t asked_at) {
+void ServerClock::observe(std::int64_t server_micros, std::int64_t asked_at) {
   offset_ = server_micros - (asked_at + elapsed()) / 2;
 }
 
@@ -25,7 +25,7 @@ Status ServerClock::set() {
   const auto seconds = number_in<std::int64_t>(replies->front()[0].text);
   const auto micros = number_in<std::int64_t>(replies->front()[1].text);
   if (!seconds || !micros) return malformed("the server's time");
-  heard(*seconds * 1'000'000 + *micros, asked_at);
+  observe(*seconds * 1'000'000 + *micros, asked_at);
   return {};
 }
 

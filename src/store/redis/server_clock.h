@@ -18,7 +18,7 @@ class ServerClock {
   explicit ServerClock(Servers& servers) : servers_(servers) {}
   Status set();  // asks the server
   // Every script reply contains the server's time, at no extra cost.
-  void heard(std::int64_t server_micros, std::int64_t asked_at);
+  void observe(std::int64_t server_micros, std::int64_t asked_at);
   Instant now() const;
   static std::int64_t elapsed();  // of this machine, in microseconds
 

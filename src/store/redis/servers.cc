@@ -85,8 +85,8 @@ Result<std::unique_ptr<Connection>> Servers::take(const Address& node) {
   // If the server sent something or closed the connection meanwhile, it restarted: nothing was sent yet, so another
   // connection can be used.
   if (kept) {
-    const auto heard = kept->receive(std::chrono::milliseconds(0));
-    if (heard && !*heard) return kept;
+    const auto received = kept->receive(std::chrono::milliseconds(0));
+    if (received && !*received) return kept;
   }
   auto made = Connection::open(node, options_);
   if (made && url_.has_sentinels())

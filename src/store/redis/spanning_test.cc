@@ -94,10 +94,10 @@ void SpanningStore::forget(RunId run) {
 void SpanningStore::note(const Operation& operation, const Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
   if (const auto* remove = std::get_if<RemoveJob>(&operation)) forget(remove->run);
-  if (const auto* respond = std::get_if<Respond>(&operation)) {
-    const auto* response = std::get_if<core::Response>(&respond->message.body);
-    if (response != nullptr && response->status == core::ReplyStatus::success)
-      numbers_.erase({respond->run, respond->activity});
+  if (const auto* delivery = std::get_if<DeliverReply>(&operation)) {
+    const auto* reply = std::get_if<core::Reply>(&delivery->message.body);
+    if (reply != nullptr && reply->status == core::ReplyStatus::success)
+      numbers_.erase({delivery->run, delivery->activity});
   }
   const auto* bundle = std::get_if<core::Bundle>(&operation);
   if (bundle == nullptr) return;

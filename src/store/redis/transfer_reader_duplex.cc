@@ -17,10 +17,10 @@ void put_body(transfer::DuplexMessage& into, const stream::Body& body) {
   into.topic = stream_of(body);
   std::visit(Overloaded{
                  each_of<stream::Start, stream::Transition, stream::Request>([] {}),
-                 [&](const stream::Response& response) {
-                   into.status = response.status;
-                   into.code = response.code;
-                   into.number = response.number;
+                 [&](const stream::Reply& reply) {
+                   into.status = reply.status;
+                   into.code = reply.code;
+                   into.number = reply.number;
                  },
                  [&](const stream::Cleanup& cleanup) {
                    if (!cleanup.failure) return;

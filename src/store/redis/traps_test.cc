@@ -249,8 +249,8 @@ TEST_F(RedisTraps, a_worker_whose_job_is_gone_is_told_so_once_and_nothing_is_han
   close(run);
   ASSERT_EQ(commit(RemoveJob{run, Instant()}).kind, OutcomeKind::committed);
   const core::Message answer{core::Guid{4, 4},
-                             core::Response{item.activity, core::ReplyStatus::success, 200, item.token, "done"}};
-  EXPECT_EQ(commit(Respond{run, item.activity, item.token, answer}).kind, OutcomeKind::conflict);
+                             core::Reply{item.activity, core::ReplyStatus::success, 200, item.token, "done"}};
+  EXPECT_EQ(commit(DeliverReply{run, item.activity, item.token, answer}).kind, OutcomeKind::conflict);
   std::this_thread::sleep_for(milliseconds(5));
   EXPECT_TRUE(claim({"t"}, 1, seconds(30)).empty());
 }

@@ -170,7 +170,7 @@ void Doorbell::serve() {
     eventfd_read(wake_, &ignored);
     // First the events, then the notifications: a process that closed the file has notified before.
     const Seen seen = read_events();
-    const Change change = hear();
+    const Change change = receive();
     if (seen.closed)
       if (const auto last = setup_.last_commit()) tally_.see(*last);
     // First the socket, then the check: a process that finds no socket meanwhile touches the lock file.
@@ -203,7 +203,7 @@ Doorbell::Seen Doorbell::read_events() {
 }
 
 // All waiting notifications, merged.
-Change Doorbell::hear() {
+Change Doorbell::receive() {
   Change change;
   std::array<char, 4096> bytes;
   while (socket_ >= 0) {

@@ -54,7 +54,7 @@ class Doorbell {
   void serve();
   int time_to_wait() const;  // for poll()
   Seen read_events();
-  Change hear();
+  Change receive();
   void look_for_missing();
   void look_everywhere();
   bool in_place() const;  // the path leads to this object's socket

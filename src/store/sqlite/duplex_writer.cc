@@ -44,24 +44,23 @@ struct MessageColumns {
 };
 
 MessageColumns columns_of(const stream::Body& body) {
-  return std::visit(
-      Overloaded{
-          [](const stream::Start&) { return MessageColumns{}; },
-          [](const stream::Transition& transition) { return MessageColumns{transition.place}; },
-          [](const stream::Request& request) {
-            return MessageColumns{request.place, request.topic};
-          },
-          [](const stream::Response& response) {
-            return MessageColumns{response.place, Topic(""), response.status, response.code, response.number};
-          },
-          [](const stream::Cleanup& cleanup) {
-            MessageColumns columns;
-            if (cleanup.failure) columns.status = core::ReplyStatus::error;
-            if (cleanup.failure) columns.code = cleanup.failure->code;
-            return columns;
-          },
-      },
-      body);
+  return std::visit(Overloaded{
+                        [](const stream::Start&) { return MessageColumns{}; },
+                        [](const stream::Transition& transition) { return MessageColumns{transition.place}; },
+                        [](const stream::Request& request) {
+                          return MessageColumns{request.place, request.topic};
+                        },
+                        [](const stream::Reply& reply) {
+                          return MessageColumns{reply.place, Topic(""), reply.status, reply.code, reply.number};
+                        },
+                        [](const stream::Cleanup& cleanup) {
+                          MessageColumns columns;
+                          if (cleanup.failure) columns.status = core::ReplyStatus::error;
+                          if (cleanup.failure) columns.code = cleanup.failure->code;
+                          return columns;
+                        },
+                    },
+                    body);
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ CREATE TABLE duplex_stream (
   run INTEGER NOT NULL,
   guid BLOB NOT NULL,
   lane INTEGER NOT NULL,
-  kind INTEGER NOT NULL,                    -- 0 start, 1 transition, 2 request, 3 response, 4 cleanup
+  kind INTEGER NOT NULL,                    -- 0 start, 1 transition, 2 request, 3 reply, 4 cleanup
   node INTEGER NOT NULL,
   place TEXT NOT NULL,
   topic TEXT NOT NULL,                      -- empty: for the engine

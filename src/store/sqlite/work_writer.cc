@@ -192,30 +192,30 @@ Applied WorkWriter::apply(const PauseTopic& pause) {
   return Applied{SQLITE_OK, true, {}};
 }
 
-Applied WorkWriter::apply(const Respond& respond) {
-  const auto* response = std::get_if<core::Response>(&respond.message.body);
-  if (response == nullptr || response->activity != respond.activity)
+Applied WorkWriter::apply(const DeliverReply& delivery) {
+  const auto* reply = std::get_if<core::Reply>(&delivery.message.body);
+  if (reply == nullptr || reply->activity != delivery.activity)
     return refused(OutcomeKind::rejected, "the message is no answer to this work item");
-  auto [item, unread] = read_item(respond.run, respond.activity);
+  auto [item, unread] = read_item(delivery.run, delivery.activity);
   if (unread) return *unread;
   const bool answered = !item || awaits_decision(*item);
   if (answered) {
     // A repeated reply whose first answer was lost: its item is deleted, or waits for the job's decision.
-    const Checked waits = inbox_.waits(respond.run, respond.message.guid);
+    const Checked waits = inbox_.waits(delivery.run, delivery.message.guid);
     if (waits.failed) return *waits.failed;
     if (waits.yes) return refused(OutcomeKind::already_done, "");
   }
-  if (answered || respond.token == core::WorkToken(0) || item->token != respond.token)
-    return stale_item(respond.activity);
-  if (response->status == core::ReplyStatus::success) {
-    if (drop_work_.run(respond.run, respond.activity, respond.token, false) == Statement::failed)
+  if (answered || delivery.token == core::WorkToken(0) || item->token != delivery.token)
+    return stale_item(delivery.activity);
+  if (reply->status == core::ReplyStatus::success) {
+    if (drop_work_.run(delivery.run, delivery.activity, delivery.token, false) == Statement::failed)
       return failed(drop_work_);
-  } else if (core::is_error(response->status)) {
+  } else if (core::is_error(reply->status)) {
     await_decision(*item);
     Applied moved = move_item(*item);
     if (!is_done(moved)) return moved;
   }
-  Applied applied = jobs_.deliver(respond.run, respond.message);
+  Applied applied = jobs_.deliver(delivery.run, delivery.message);
   applied.wrote = true;
   return applied;
 }

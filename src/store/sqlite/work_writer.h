@@ -27,7 +27,7 @@ class WorkWriter {
   Applied apply(const ClaimItem& claim);
   Applied apply(const ExtendWork& extend);
   Applied apply(const ReleaseWork& release);
-  Applied apply(const Respond& respond);
+  Applied apply(const DeliverReply& delivery);
   Applied apply(const PauseTopic& pause);
 
   // The items that a bundle deletes or changes must still have the tokens that the bundle knows.

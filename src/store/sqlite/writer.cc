@@ -60,7 +60,7 @@ Applied Writer::apply(const Operation& operation) {
                         [this](const Submit& one) { return jobs_.apply(one); },
                         [this](const Deliver& one) { return outbox_.apply(one); },
                         [this](const DropOutbox& one) { return outbox_.apply(one); },
-                        [this](const Respond& one) { return work_.apply(one); },
+                        [this](const DeliverReply& one) { return work_.apply(one); },
                         [this](const ClaimWork& one) { return work_.apply(one); },
                         [this](const ClaimItem& one) { return work_.apply(one); },
                         [this](const ExtendWork& one) { return work_.apply(one); },

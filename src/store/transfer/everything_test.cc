@@ -193,7 +193,7 @@ TEST_F(MovedWhole, jobs_of_collation_duplex) {
   const auto put = [&](std::uint64_t number, stream::Body body) {
     commit_duplex(Enqueue{{run, guid(number), std::move(body)}});
   };
-  put(11, stream::Response{at(3), core::ReplyStatus::pending, -7, 9, "data"});
+  put(11, stream::Reply{at(3), core::ReplyStatus::pending, -7, 9, "data"});
   put(12, stream::Request{at(3), Topic("work"), "asked"});
   put(13, stream::Cleanup{stream::Cleanup::Failure{500, "why"}});
   put(14, stream::Transition{at(1), "on"});

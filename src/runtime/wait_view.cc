@@ -1,4 +1,4 @@
-#include "runtime/waits.h"
+#include "runtime/wait_view.h"
 
 #include "base/invariant.h"
 #include "core/kind_state.h"

@@ -8,7 +8,7 @@ namespace pawl::core {
 namespace {
 
 using namespace std::chrono_literals;
-using Why = NoAnswer::Why;
+using Why = NoReply::Why;
 
 Graph timed(Timeouts timeouts) {
   return *TestGraph("g").trigger("t").worker("work", "topic").after("t").timeouts(timeouts).build();
@@ -18,8 +18,8 @@ Graph once(WhenUnknown then) {
 }
 
 Message silence(const WorkItem& item, Why why) {
-  return {item.request.derive(Guid::Purpose::no_answer, static_cast<std::uint64_t>(why)),
-          NoAnswer{item.activity, item.token, why}};
+  return {item.request.derive(Guid::Purpose::no_reply, static_cast<std::uint64_t>(why)),
+          NoReply{item.activity, item.token, why}};
 }
 
 class Silence : public testing::TestWithParam<Fusion> {};

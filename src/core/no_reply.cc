@@ -68,7 +68,7 @@ bool is_caught(const Context& context, const Activity& activity, const Answer& a
   return !fired || !fired->empty();  // an expression that fails parks the job when it is evaluated again
 }
 
-Payload words_for(const NoAnswer& message) {
+Payload words_for(const NoReply& message) {
   return Payload(format("\"no answer: its {} timeout ran out\"", name_of(message.why)));
 }
 
@@ -110,17 +110,17 @@ Progress conclude_unstored(Context& context, const WorkItem& item, const Answer&
   if (context.alone()) {
     Message stored = context.delivery.message;
     // the code that it was taken as
-    if (auto* response = std::get_if<Response>(&stored.body)) response->code = answer.code;
+    if (auto* reply = std::get_if<Reply>(&stored.body)) reply->code = answer.code;
     draft.put_message(std::move(stored));
   }
   if (final) draft.drop_work(item);
   return context.alone() ? Progress::finished : leg2(context, answer);
 }
 
-Progress no_answer(Context& context, const NoAnswer& message) {
+Progress no_reply(Context& context, const NoReply& message) {
   Draft& draft = context.draft;
   const Payload words = words_for(message);
-  const bool of_graph = message.why == NoAnswer::Why::total && context.graph.program() != nullptr;
+  const bool of_graph = message.why == NoReply::Why::total && context.graph.program() != nullptr;
   const Answer answer{message.activity, ReplyStatus::error, of_graph ? code_graph_timeout : code_timeout, words};
   if (context.stored()) {  // it was decided to be final, and its item is gone
     if (context.delivery.origin == Origin::loaded && !context.delivery.entered) return count_reentry(context);
@@ -128,10 +128,10 @@ Progress no_answer(Context& context, const NoAnswer& message) {
   }
   const WorkItem* item = draft.find_work(message.activity);
   if (!draft.active() || item == nullptr || item->token != message.token) return Progress::finished;
-  const bool run_ended = message.why == NoAnswer::Why::attempt || message.why == NoAnswer::Why::heartbeat;
-  if (item->life.at_most_once && (run_ended || message.why == NoAnswer::Why::lost))
+  const bool run_ended = message.why == NoReply::Why::attempt || message.why == NoReply::Why::heartbeat;
+  if (item->life.at_most_once && (run_ended || message.why == NoReply::Why::lost))
     return item->life.unknown ? Progress::finished : doubt(context, *item);
-  if (message.why == NoAnswer::Why::lost) return Progress::finished;  // at least once: it is handed out again
+  if (message.why == NoReply::Why::lost) return Progress::finished;  // at least once: it is handed out again
   if (run_ended || context.node(*draft.find(message.activity)).is_undo)
     if (const auto decided = try_again(context, *item, answer)) return *decided;
   return conclude_unstored(context, *item, answer, true);

@@ -1,4 +1,4 @@
-#include "runtime/waiters.h"
+#include "runtime/end_waiters.h"
 
 #include <utility>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace pawl::runtime {
 
-Waiters::Place::Place(Waiters& waiters, RunId run) : waiters_(waiters), run_(run) {
+EndWaiters::Place::Place(EndWaiters& waiters, RunId run) : waiters_(waiters), run_(run) {
   const std::lock_guard lock(waiters_.mutex_);
   auto& entry = waiters_.entries_[run_];
   if (entry == nullptr) entry = std::make_shared<Entry>();
@@ -18,12 +18,12 @@ Waiters::Place::Place(Waiters& waiters, RunId run) : waiters_(waiters), run_(run
   looks_before_ = entry_->looks;
 }
 
-Waiters::Place::~Place() {
+EndWaiters::Place::~Place() {
   const std::lock_guard lock(waiters_.mutex_);
   if (--entry_->waiting == 0) waiters_.entries_.erase(run_);
 }
 
-std::optional<JobView> Waiters::Place::wait(Duration at_most) {
+std::optional<JobView> EndWaiters::Place::wait(Duration at_most) {
   std::unique_lock lock(entry_->mutex);
   entry_->changed.wait_for(lock, at_most,
                            [&] { return entry_->told != told_before_ || entry_->looks != looks_before_; });
@@ -31,7 +31,7 @@ std::optional<JobView> Waiters::Place::wait(Duration at_most) {
   return entry_->told != told_before_ ? entry_->end : std::nullopt;
 }
 
-void Waiters::tell(const core::JobRow& job) {
+void EndWaiters::tell(const core::JobRow& job) {
   std::shared_ptr<Entry> entry;  // kept: the waiting thread may be gone before it is notified
   {
     const std::lock_guard lock(mutex_);
@@ -47,7 +47,7 @@ void Waiters::tell(const core::JobRow& job) {
   entry->changed.notify_all();
 }
 
-void Waiters::look_again() {
+void EndWaiters::look_again() {
   std::vector<std::shared_ptr<Entry>> entries;
   {
     const std::lock_guard lock(mutex_);

@@ -73,7 +73,7 @@ struct TransactionWanted {
   std::shared_ptr<std::promise<Result<std::shared_ptr<store::OpenTransaction>>>> opened;
 };
 
-using WorkerWord = std::variant<WorkAnswer, std::shared_ptr<Heartbeat>, Detached, ProbeAnswer, WorkerProblem, Begun,
-                                GivenBack, Hung, Undone, TransactionWanted>;
+using WorkerMessage = std::variant<WorkReply, std::shared_ptr<Heartbeat>, Detached, ProbeAnswer, WorkerProblem, Begun,
+                                   GivenBack, Hung, Undone, TransactionWanted>;
 
 }  // namespace pawl::runtime

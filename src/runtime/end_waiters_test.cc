@@ -1,5 +1,5 @@
 // Waiting for the end of a job: one wake-up when it has ended, and nothing before.
-#include "runtime/waiters.h"
+#include "runtime/end_waiters.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -39,14 +39,14 @@ long sleeps_of_this_thread() {
 TEST(WaitersTest, an_end_wakes_who_waits_for_that_job_and_nobody_else) {
   constexpr int callers = 32;
   constexpr int rings = 2000;
-  Waiters waiters;
+  EndWaiters waiters;
   std::atomic<int> registered{0};
   std::atomic<long> sleeps{0};
   std::atomic<int> heard{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < callers; ++i)
     threads.emplace_back([&, i] {
-      Waiters::Place place(waiters, RunId(static_cast<std::uint64_t>(i)));
+      EndWaiters::Place place(waiters, RunId(static_cast<std::uint64_t>(i)));
       ++registered;
       const long before = sleeps_of_this_thread();
       if (place.wait(60s)) ++heard;
@@ -55,7 +55,7 @@ TEST(WaitersTest, an_end_wakes_who_waits_for_that_job_and_nobody_else) {
   while (registered < callers) std::this_thread::yield();
   {
     // A thousand other jobs end, one that another thread waits for among them.
-    Waiters::Place other(waiters, RunId(callers));
+    EndWaiters::Place other(waiters, RunId(callers));
     for (int i = 0; i < rings; ++i) {
       waiters.tell(ended_job(callers));
       if (i % 100 == 0) std::this_thread::sleep_for(1ms);
@@ -69,13 +69,13 @@ TEST(WaitersTest, an_end_wakes_who_waits_for_that_job_and_nobody_else) {
 }
 
 TEST(WaitersTest, all_who_wait_for_one_job_hear_of_its_end) {
-  Waiters waiters;
+  EndWaiters waiters;
   std::atomic<int> registered{0};
   std::atomic<int> heard{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&] {
-      Waiters::Place place(waiters, RunId(7));
+      EndWaiters::Place place(waiters, RunId(7));
       ++registered;
       const auto end = place.wait(60s);
       if (end && end->run == RunId(7)) ++heard;
@@ -87,8 +87,8 @@ TEST(WaitersTest, all_who_wait_for_one_job_hear_of_its_end) {
 }
 
 TEST(WaitersTest, who_must_look_for_itself_is_woken_without_an_end) {
-  Waiters waiters;
-  Waiters::Place place(waiters, RunId(1));
+  EndWaiters waiters;
+  EndWaiters::Place place(waiters, RunId(1));
   waiters.look_again();
   EXPECT_FALSE(place.wait(60s));
   EXPECT_FALSE(place.wait(0s)) << "and waits again after that";

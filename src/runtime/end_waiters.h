@@ -1,5 +1,5 @@
-// Waiters: threads that wait for a job to end. Each such job has a separate condition variable: a thread is woken only
-// when its job has ended. Any thread may call it.
+// EndWaiters: threads that wait for a job to end. Each such job has a separate condition variable: a thread is woken
+// only when its job has ended. Any thread may call it.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@
 
 namespace pawl::runtime {
 
-class Waiters {
+class EndWaiters {
   struct Entry;
 
  public:
@@ -24,7 +24,7 @@ class Waiters {
   // reports do not count: a parked job may have continued since.
   class Place {
    public:
-    Place(Waiters& waiters, RunId run);
+    Place(EndWaiters& waiters, RunId run);
     ~Place();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
@@ -32,7 +32,7 @@ class Waiters {
     std::optional<JobView> wait(Duration at_most);
 
    private:
-    Waiters& waiters_;
+    EndWaiters& waiters_;
     const RunId run_;
     std::shared_ptr<Entry> entry_;
     std::uint64_t told_before_;

@@ -5,11 +5,12 @@
 #   make check FOLDER=core   builds and runs the tests of one folder of src/
 #   make storm    longer simulator swarms and kill -9 storms
 #   make bench    the benchmarks, as JSON in build/release/bench
+#   make bench-compare BASE=REVISION [BENCH=...]   the same benchmark of two revisions in turns, and the ratios
 #   make asan     every test under AddressSanitizer and UBSan; make tsan: under ThreadSanitizer
 #   make package  two .deb and a tar of the binary and the library, in build/release/packages
 #   make install  installs the library, headers, CMake package, pkg-config file and the binary
 .DEFAULT_GOAL := help
-.PHONY: help setup build binary library run demo test check storm bench asan tsan install package clean format
+.PHONY: help setup build binary library run demo test check storm bench bench-compare asan tsan install package clean format
 BUILD := build/release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -57,6 +58,10 @@ storm: build
 bench: setup $(BUILD)/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target benches
 	@scripts/bench $(BUILD)
+
+bench-compare: setup
+	@test -n "$(BASE)" || { echo "say which revision: make bench-compare BASE=HEAD~1" >&2; exit 2; }
+	@scripts/bench_compare $(BASE) $(BENCH)
 
 asan tsan: setup
 	@cmake --preset $@ > /dev/null

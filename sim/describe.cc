@@ -9,9 +9,10 @@ namespace {
 
 const char* name_of(const core::Body& body) {
   static constexpr const char* names[] = {
-      "start",   "transition", "response", "register", "signal",  "resume", "no answer", "interrupt",   "pause",
-      "proceed", "redrive",    "verdict",  "time up",  "reenter", "arrive", "item",      "start child", "child done",
-      "end job", "withdraw",   "expire",   "expand",   "unlabel", "taken",  "refused"};
+      "start",     "transition", "response",    "register",   "signal",      "resume",      "no answer",
+      "interrupt", "pause",      "proceed",     "redrive",    "verdict",     "time up",     "reenter",
+      "arrive",    "item",       "start child", "child done", "end job",     "withdraw",    "expire",
+      "expand",    "unlabel",    "taken",       "refused",    "give answer", "drop signal", "cancel"};
   static_assert(std::size(names) == std::variant_size_v<core::Body>);
   return names[body.index()];
 }

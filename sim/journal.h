@@ -19,6 +19,9 @@ namespace pawl::sim {
 
 class Journal {
  public:
+  // A run that goes on for a failed one asks for the same work again, and counts its tokens from the beginning.
+  using Attempt = std::pair<RunId, core::WorkToken>;
+  static Attempt attempt_of(const core::WorkItem& item) { return {item.run, item.token}; }
   struct Began {
     Instant at;
     Instant last_sign;  // at the last heartbeat, or at the begin
@@ -28,8 +31,8 @@ class Journal {
     std::uint32_t begins = 0;
     std::uint32_t ends = 0;         // final replies
     std::set<std::string> outputs;  // of the final replies
-    std::map<core::WorkToken, Began> begun;
-    std::set<core::WorkToken> failed;  // attempts that replied with a failure
+    std::map<Attempt, Began> begun;
+    std::set<Attempt> failed;  // attempts that replied with a failure
   };
 
   // False: this same attempt was begun before.
@@ -38,17 +41,17 @@ class Journal {
     ++request.begins;
     ++begins_;
     order_.push_back(item.run);
-    return request.begun.emplace(item.token, Began{now, now}).second;
+    return request.begun.emplace(attempt_of(item), Began{now, now}).second;
   }
   void beat(const core::WorkItem& item, Instant now) {
-    Began& began = requests_[item.request].begun.at(item.token);
+    Began& began = requests_[item.request].begun.at(attempt_of(item));
     if (now - began.last_sign >= item.life.heartbeat_timeout * 9 / 10) began.late = true;  // or nearly: clocks drift
     began.last_sign = now;
   }
-  const Began* began(const core::Guid& request, core::WorkToken token) const {
-    const Request* found = find(request);
+  const Began* began(const core::WorkItem& item) const {
+    const Request* found = find(item.request);
     if (found == nullptr) return nullptr;
-    const auto run = found->begun.find(token);
+    const auto run = found->begun.find(attempt_of(item));
     return run == found->begun.end() ? nullptr : &run->second;
   }
   void answer(const core::WorkItem& item, core::ReplyStatus status, std::uint64_t pending_index, const Payload& data) {
@@ -61,7 +64,7 @@ class Journal {
     Request& request = requests_[item.request];
     ++request.ends;
     request.outputs.insert(data.str());
-    if (core::is_error(status)) request.failed.insert(item.token);
+    if (core::is_error(status)) request.failed.insert(attempt_of(item));
   }
   // A probe's answer about a lost attempt: what it did, or that it may run again.
   void probe(const core::WorkItem& item, const core::Guid& guid, const std::optional<Payload>& data) {
@@ -73,9 +76,9 @@ class Journal {
     requests_[item.request].outputs.insert(data->str());
   }
 
-  bool failed_under(const core::Guid& request, core::WorkToken token) const {
-    const Request* found = find(request);
-    return found != nullptr && found->failed.contains(token);
+  bool has_failed(const core::WorkItem& item) const {
+    const Request* found = find(item.request);
+    return found != nullptr && found->failed.contains(attempt_of(item));
   }
   bool may_retry(const core::Guid& request, core::WorkToken token) const { return retries_.contains({request, token}); }
   const std::vector<RunId>& order() const { return order_; }  // of the begins

@@ -84,6 +84,7 @@ struct Walk {
         !once || node.policy.when_unknown == WhenUnknown::retry || behaviour.finding == Behaviour::Finding::retry;
     success.runs +=
         behaviour.silent_tries + behaviour.fails_first + behaviour.forgotten + (run_again ? behaviour.silent_runs : 0);
+    success.runs += behaviour.gives_back;
     if (!always_fails && behaviour.fails_first == 0) return success;
 
     Ending failure{behaviour.failure, behaviour.failure_code, failure_data(topic, input.view())};
@@ -92,8 +93,9 @@ struct Walk {
     const auto& never_on = retry.never_on();
     const bool retryable = node.policy.retries && failure.status != ReplyStatus::fatal &&
                            std::count(never_on.begin(), never_on.end(), failure.code) == 0;
+    failure.runs += behaviour.gives_back;
     if (!retryable) return failure;
-    failure.runs = retry.attempts();
+    failure.runs = retry.attempts() + behaviour.gives_back;
     const bool parks = retry.when_exhausted() == WhenExhausted::park && !caught(node, failure.status, failure.code);
     const bool enough = !always_fails && behaviour.fails_first < retry.attempts();
     if (enough) return success;
@@ -224,6 +226,14 @@ std::string graph_job_problem(const DumpedJob& job, const Graph& graph, const Jo
   const std::string data = job.job.data.empty() ? "{}" : job.job.data.str();
   if (!end.data.empty() && std::find(end.data.begin(), end.data.end(), data) == end.data.end())
     return format("has the data {}, and should have {}", data, end.data.front());
+  for (const core::Activity& done : job.activities) {
+    const auto undo = graph.nodes()[done.node].undo;
+    if (!end.undone || !undo || done.status != core::ActivityStatus::completed) continue;
+    const bool undone = std::any_of(job.activities.begin(), job.activities.end(), [&](const core::Activity& one) {
+      return one.node == *undo && one.parent == done.seq && one.status == core::ActivityStatus::completed;
+    });
+    if (!undone) return format("ended and did not undo {}", graph.nodes()[done.node].name.raw());
+  }
   for (const auto& [name, wanted] : end.instances) {
     const auto count = std::count_if(
         job.activities.begin(), job.activities.end(),

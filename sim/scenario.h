@@ -31,9 +31,10 @@ struct Behaviour {
   std::int32_t code = 200;
   std::size_t padding = 0;  // bytes added to each reply
   bool answers_twice = false;
-  bool answers_late = false;  // and once more, much later
-  bool kills_engine = false;  // kills the engine that processes it: tests the limits on re-entry
-  bool remote = false;        // claimed from the queue by a worker outside the engines
+  bool answers_late = false;     // and once more, much later
+  bool kills_engine = false;     // kills the engine that processes it: tests the limits on re-entry
+  bool remote = false;           // claimed from the queue by a worker outside the engines
+  std::uint32_t gives_back = 0;  // of a remote one: this many attempts end without a reply, given back by token
 
   std::uint32_t fails_first = 0;  // this many attempts fail before one replies as above
   core::ReplyStatus failure = core::ReplyStatus::error;
@@ -47,6 +48,7 @@ struct Behaviour {
   std::uint32_t forgotten = 0;     // of these, this many attempts get no reply
   Duration takes{0};               // how long an attempt takes; 0: random
   bool echoes = false;             // it replies with its input
+  bool broken_at_first = false;    // it fails for good, except in a run that goes on for a failed one
   bool transaction = false;  // its writes are committed with its successful reply, once (effects.h); not on islands
 
   // What is found out about a lost attempt, by the probe or, if the probe does not know, by a person.
@@ -74,26 +76,31 @@ struct WantedJob {
   std::string input{};  // none: one that names the job
 };
 
-// What a client asks of a job or a topic. Interrupt, pause, pause_topic, remove and signal are asked once, at a time.
+// What a client asks of a job or a topic. Interrupt, pause, pause_topic, remove, signal and answer are asked once, at a
+// time: one that was accepted is not repeated, so one that is lost shows.
 // The others are asked from that time on, whenever they have something to act upon, as by a person who sees that the
 // job does not continue.
 struct Ask {
   enum class Kind : std::uint8_t {
     interrupt,
+    cancel,
     pause,
     resume,
     redrive,
     settle,
+    go_on,   // of a failed job: a new run takes over its answers, and the failed one goes
+    answer,  // of a parked job: in the place of the worker whose answer it refused; else: in the place of a signal
     pause_topic,
     resume_topic,
     remove,
     signal,
+    drop_signal,
   };
   Kind kind = Kind::interrupt;
   std::string of;  // a job's id, or a topic
   std::string name_space = "default";
   Duration at{0};
-  std::string data{};  // of a signal
+  std::string data{};  // of a signal; of a drop: that of the signal, or of an answer
 };
 
 // Sets the wall clock of all machines.
@@ -108,9 +115,10 @@ struct JobEnd {
   std::string id;
   core::JobStatus status = core::JobStatus::completed;
   std::vector<std::string> data{};                   // any of these, if it ends as it should; none: not compared
-  std::map<std::string, std::uint32_t> instances{};  // by activity, likewise
+  std::map<std::string, std::uint32_t> instances{};  // by activity; the same rule as for data
   std::optional<core::JobStatus> or_else{};          // it may also end with this status
   bool may_be_missing = false;                       // the job that starts it may have been ended before
+  bool undone = false;                               // what it did has been undone
 };
 
 struct Scenario {

@@ -44,7 +44,7 @@ void deploy_life(runtime::GraphCatalog& catalog);
 void add_life_behaviours(std::map<std::string, Behaviour>& all);
 void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all);
 
-// scenarios_graphs.cc: jobs of the graph language, and what they send each other.
+// scenarios_graphs.cc: jobs of the graph language, and what they send each other. Their apps: scenario_apps.cc.
 void deploy_apps(runtime::GraphCatalog& catalog);
 void add_graph_behaviours(std::map<std::string, Behaviour>& all);
 void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all);

@@ -116,6 +116,7 @@ void deploy_life(runtime::GraphCatalog& catalog) {
   Builder("stuck").worker("a", "t").worker("b", "t").deploy(catalog);
   Builder("steps").worker("a", "t").worker("b", "a").worker("c", "b").deploy(catalog);
   Builder("far_steps").worker("a", "t").worker("b", "a").deploy(catalog);
+  Builder("far_returned").worker("a", "t").worker("b", "a").deploy(catalog);
   Builder("one").worker("a", "t").deploy(catalog);
 }
 
@@ -151,6 +152,8 @@ void add_life_behaviours(std::map<std::string, Behaviour>& all) {
   all["steps.a"] = {.heartbeats = 1, .takes = 10ms};
   all["far_steps.a"] = {.remote = true};
   all["far_steps.b"] = {.remote = true};
+  all["far_returned.a"] = {.remote = true, .gives_back = 2};
+  all["far_returned.b"] = {.pendings = 1, .remote = true, .gives_back = 1};
   all["one.a"] = {.takes = 10ms};
 }
 
@@ -214,6 +217,9 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   add("delayed_start_and_deadline", {ended_within(delayed(job("j", "stuck"), 200ms), 200ms)});
   add("pause_resume", {job("j", "steps")}, {ask(Kind::pause, "j", 8ms), ask(Kind::resume, "j", 100ms)});
   add("far_pause_resume", {job("j", "far_steps")}, {ask(Kind::pause, "j", 30ms), ask(Kind::resume, "j", 200ms)});
+  add("far_given_back", {job("j", "far_returned")}).small = true;
+  add("far_given_back_paused", {job("j", "far_returned")},
+      {ask(Kind::pause, "j", 30ms), ask(Kind::resume, "j", 200ms)});
   add("pause_tries", {job("j", "flaky")}, {ask(Kind::pause, "j", 5ms), ask(Kind::resume, "j", 100ms)});
   add("interrupt", {job("j", "stuck")}, {ask(Kind::interrupt, "j", 30ms)}).small = true;
   add("interrupt_paused", {job("j", "stuck")}, {ask(Kind::pause, "j", 10ms), ask(Kind::interrupt, "j", 60ms)});

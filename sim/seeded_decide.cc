@@ -162,10 +162,39 @@ void seed(const JobState& state, Deliveries& deliveries, DecideOptions& options)
     });
   if (seeded(SeededBug::end_does_not_descend))
     change_messages<EndJob>(deliveries, [](Message&, EndJob& end) { end.descend = false; });
+  if (seeded(SeededBug::cancel_undoes_nothing))
+    change_messages<Cancel>(deliveries, [](Message& message, const Cancel& cancel) {
+      const Cancel copy = cancel;
+      message.body = Interrupt{copy.code, copy.reason};
+    });
+  if (seeded(SeededBug::answers_not_carried))
+    change_messages<Start>(deliveries, [](Message&, Start& start) {
+      if (auto given = unpack_start(start.input)) start.input = given->input;
+    });
   if (seeded(SeededBug::stale_try_counted))
     change_messages<Reply>(deliveries, [&](Message&, Reply& reply) {
       if (const WorkItem* item = state.find_work(reply.activity)) reply.token = item->token;
     });
+}
+
+// Hides a person's answer to a hook as long as the hook's timer is here too.
+Decision decide_times_first(const JobState& state, const Graph& graph, const Deliveries& deliveries,
+                            const DecideOptions& options) {
+  std::set<ActivitySeq> timed;
+  for (const Delivery& delivery : deliveries)
+    if (const auto* time = std::get_if<TimeUp>(&delivery.message.body)) timed.insert(time->activity);
+  Deliveries shown;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < deliveries.size(); ++i) {
+    const auto* given = std::get_if<GiveAnswer>(&deliveries[i].message.body);
+    if (given != nullptr && timed.contains(given->activity)) continue;
+    shown.push_back(deliveries[i]);
+    places.push_back(i);
+  }
+  Decision decision = decide_rightly(state, graph, shown, options);
+  for (std::size_t& index : decision.done) index = places[index];
+  for (std::size_t& index : decision.entered) index = places[index];
+  return decision;
 }
 
 // The input: the job itself. None: unchanged.
@@ -182,6 +211,12 @@ std::optional<JobState> seed(const JobState& state) {
 // Another decision instead of the right one.
 std::optional<Decision> other_decision(const JobState& state, const Deliveries& deliveries,
                                        const DecideOptions& options, const std::optional<Bundle>& right) {
+  if (seeded(SeededBug::given_answer_dropped) && is_stopped(state.job.status)) {
+    std::vector<std::size_t> answers;
+    for (std::size_t i = 0; i < deliveries.size(); ++i)
+      if (std::holds_alternative<GiveAnswer>(deliveries[i].message.body)) answers.push_back(i);
+    if (!answers.empty()) return only_acknowledge(state, deliveries, answers, options);
+  }
   if (!is_closed(state.job.status)) return std::nullopt;
   const auto* head = right ? std::get_if<JobHead>(&right->head) : nullptr;
   const bool finishes = head != nullptr && head->completions > head->completions_before;
@@ -333,6 +368,7 @@ Decision decide(const JobState& state, const Graph& graph, std::span<const Deliv
                 const DecideOptions& options) {
   if (seeded(SeededBug::none)) return decide_rightly(state, graph, given, options);
   Deliveries deliveries(given.begin(), given.end());
+  if (seeded(SeededBug::given_answer_comes_late)) return decide_times_first(state, graph, deliveries, options);
   DecideOptions other_options = options;
   seed(state, deliveries, other_options);
   const auto other_state = seed(state);

@@ -123,6 +123,11 @@ void SeededStore::overwrite_progress(const core::Bundle& bundle) {
 }
 
 Outcome SeededStore::run(const store::Submit& submit) {
+  if (seeded(SeededBug::two_successors)) {
+    store::Submit free = submit;
+    free.follows = RunId(0);
+    return put(free);
+  }
   if (!seeded(SeededBug::tenant_filter_missing)) return put(submit);
   const auto own = inner_.find_run(submit.name_space, submit.id);
   const auto anyones = ids_.find(submit.id);

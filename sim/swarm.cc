@@ -78,6 +78,7 @@ class Drawer {
     behaviour.status = ReplyStatus::success;
     behaviour.code = 200;
     behaviour.remote = false;  // a lease shorter than the attempt would hand it out again and again
+    behaviour.gives_back = 0;
     behaviour.takes = 5ms;
     behaviour.silent_tries = 1 + static_cast<std::uint32_t>(random_.below(2));
     behaviour.hangs = chance(50);
@@ -93,6 +94,7 @@ class Drawer {
     behaviour.answers_twice = chance(10);
     behaviour.answers_late = chance(10);
     behaviour.remote = chance(10);
+    if (behaviour.remote && chance(30)) behaviour.gives_back = 1;
     if (chance(10)) behaviour.padding = random_.below(chance(20) ? 64'000 : 4000);
     return behaviour;
   }

@@ -51,6 +51,7 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   for (const auto& [seq, item] : job.work)
     if (!item.life.unknown) job.known_before.insert(seq);
   check_control(job, bundle);
+  check_not_overtaken(job, bundle);
   hear_timeouts(job, bundle);
   if (closed(job.status) && head.status != job.status) fail(job, "marks", "a closed job changed its status");
   const core::JobStatus before = job.status;
@@ -77,7 +78,15 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
       job.work.erase(w->after.seq.raw());
   // Last, since the bundle's other writes may serve a message that it consumes.
   for (const core::Write& one : bundle.writes)
-    if (const auto* w = std::get_if<core::Consume>(&one)) consume(job, w->guid);
+    if (const auto* w = std::get_if<core::Consume>(&one)) {
+      const auto message = job.inbox.find(w->guid);
+      const auto* reply =
+          message == job.inbox.end() ? nullptr : std::get_if<core::Reply>(&message->second.message.body);
+      if (reply != nullptr && refuses(bundle, reply->activity.raw()) != nullptr)
+        job.inbox.erase(message);  // kept as refused
+      else
+        consume(job, w->guid);
+    }
   check_obligations(job);
   check_carriers(job);
   check_held(job);
@@ -161,10 +170,12 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutMessa
     job.activities[timer->activity.raw()].waits = true;
 }
 
-void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutWork& put) {
+void WatchStore::write(ShadowJob& job, const core::Bundle& bundle, const core::PutWork& put) {
   const std::uint32_t seq = put.item.activity.raw();
   ShadowActivity& activity = job.activities[seq];
-  const bool known = job.work.contains(seq) || activity.request != core::Guid{};
+  // An answer that is refused between its steps has taken its item along: the same work comes back.
+  const bool comes_back = !job.work.contains(seq) && activity.request == put.item.request && refuses(bundle, seq);
+  const bool known = !comes_back && (job.work.contains(seq) || activity.request != core::Guid{});
   if (known) fail(job, "messages", format("work of activity {} was enqueued twice", seq));
   activity.request = put.item.request;
   activity.waits = true;
@@ -205,8 +216,12 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
     });
   const auto record = job.records.find(message.guid);
   if (record != job.records.end()) return spawned(record->second.ledger);
+  if (const auto* given = std::get_if<core::GiveAnswer>(&message.body);
+      given != nullptr && is_hook(job, given->activity))
+    return work_done(job.activities.at(given->activity.raw()).ledger);  // by this answer, or by what came before it
   if (std::holds_alternative<core::Pause>(message.body) || std::holds_alternative<core::Proceed>(message.body) ||
-      std::holds_alternative<core::Redrive>(message.body))
+      std::holds_alternative<core::Redrive>(message.body) || std::holds_alternative<core::GiveAnswer>(message.body) ||
+      std::holds_alternative<core::Cancel>(message.body))
     return true;                                  // check_control checked it
   const auto done = [&](core::ActivitySeq seq) {  // then it came late
     const auto activity = job.activities.find(seq.raw());

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "core/carried.h"
 #include "core/kind_state.h"
 #include "core/program.h"
 #include "sim/watch_digits.h"
@@ -17,6 +18,7 @@ void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core
   if (skipped && !activity.skipped && leg1_complete(activity.ledger) && !may_be_called_off(job, activity))
     fail(job, "marks", format("activity {} was called off, and no race is won", after.seq.raw()));
   activity.skipped = skipped;
+  if (after.seq == core::ActivitySeq(0)) return;  // the trigger's says what the run took over (note_carried)
   const auto state = core::decode_kind_state(after.state.view());
   if (!state) return fail(job, "marks", format("the state of activity {} cannot be read", after.seq.raw()));
   if (kind_of(job, activity) != Kind::join) return;
@@ -40,9 +42,33 @@ bool WatchStore::may_be_called_off(const ShadowJob& job, const ShadowActivity& a
 // An activity that waits for an event from outside is concluded by one.
 void WatchStore::check_conclusion(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) {
   if (kind_of(job, activity) != Kind::worker) return;  // the record names the signal, child or timer
+  if (job.carried.contains({activity.node, activity.at})) {
+    if (activity.request != core::Guid{})
+      fail(job, "carried", format("activity {} has the answer of an earlier run and was asked for again", seq));
+    return;
+  }
   const Journal::Request* request = journal_.find(activity.request);
   if (activity.findings.empty() && (request == nullptr || request->ends == 0))
     fail(job, "invented", format("activity {} ended and no run of it did", seq));
+}
+
+// A run takes over only answers that the run before it had.
+void WatchStore::note_carried(ShadowJob& job, const store::Submit& submit) {
+  const auto start = core::unpack_start(submit.input);
+  if (!start) return fail(job, "carried", "what it took over cannot be read");
+  const ShadowJob* before = find(submit.follows);
+  for (const core::Carried& one : start->carried) {
+    if (!one.answered) {  // asked for again under its old request: its attempts are counted anew
+      if (const Journal::Request* known = journal_.find(one.request)) given_back_[one.request] = known->begins;
+      continue;
+    }
+    job.carried.emplace(one.node, one.at.text());
+    const bool known =
+        before != nullptr && std::any_of(before->activities.begin(), before->activities.end(), [&](const auto& row) {
+          return row.second.node == one.node && row.second.at == one.at.text() && work_done(row.second.ledger);
+        });
+    if (!known) fail(job, "carried", format("node {} at {} was never answered before", one.node, one.at.text()));
+  }
 }
 
 // What a job had on its way when it began to undo is turned away.
@@ -86,6 +112,7 @@ bool WatchStore::served_in_graph(const ShadowJob& job, const core::Message& mess
   }
   if (const auto* word = std::get_if<core::ChildDone>(&message.body)) return done(word->activity);
   if (const auto* timer = std::get_if<core::TimeUp>(&message.body)) return done(timer->activity);
+  if (std::holds_alternative<core::Refused>(message.body)) return job.status == core::JobStatus::running;  // it goes on
   return false;  // a start and a round are never refused
 }
 
@@ -139,7 +166,8 @@ bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const Shado
                              std::is_same_v<Body, core::Resume>)
             return body.activity.raw() == seq && body.status != core::ReplyStatus::pending;
           else if constexpr (std::is_same_v<Body, core::Expand> || std::is_same_v<Body, core::NoReply> ||
-                             std::is_same_v<Body, core::TimeUp> || std::is_same_v<Body, core::Verdict>)
+                             std::is_same_v<Body, core::TimeUp> || std::is_same_v<Body, core::Verdict> ||
+                             std::is_same_v<Body, core::GiveAnswer>)
             return body.activity.raw() == seq;
           else
             return std::is_same_v<Body, core::Start> && seq == 0;

@@ -152,6 +152,12 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
       std::erase_if(line.entries, [&](const auto& entry) {
         return entry.offered_to == taken->registration && resume_of(entry.guid, taken->registration) == taken->resume;
       });
+    } else if (const auto* drop = std::get_if<core::DropSignal>(&message.body)) {
+      if (!whole) return;
+      const auto gone = std::erase_if(line.entries, [&](const auto& entry) {
+        return is_signal(entry) && !entry.offered_to && entry.guid == drop->signal;
+      });
+      if (gone > 0) expired_.insert(drop->signal);
     }
   };
   // In their order; the first one that is not done may be partly served.
@@ -219,7 +225,7 @@ void WatchStore::note_work(const ShadowJob& job, const core::Guid& message) {
   if (!used_.insert(meeting->second.signal).second) fail(job, "signals", "a signal resumes a second hook");
 }
 
-// Each accepted signal did its work in one hook, or is still there, or has expired.
+// Each accepted signal did its work in one hook, or is still there, or has expired or was dropped.
 void WatchStore::check_signals_at_end() {
   std::set<core::Guid> kept;
   for (const auto& [run, box] : mailboxes_)

@@ -213,7 +213,8 @@ void WatchStore::accept_child(const core::JobKey& key, core::LaneId lane, const 
   count(job);
 }
 
-// --- after a bundle of a job: no job waits in vain, and no child stays that its parent no longer awaits
+// --- after a bundle of a job: no job waits for a message that never comes, and no child stays that its parent does not
+// await
 
 void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, core::JobStatus before) {
   if (job.shape == nullptr) return;

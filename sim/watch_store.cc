@@ -111,6 +111,9 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
     return;
   }
   if (outcome.kind != OutcomeKind::committed) return;
+  if (submit.follows != RunId(0) && (known == keys_.end() || known->second.run != submit.follows))
+    return verdict_.fail("identity",
+                         format("{}/{} has two successors of run {}", key.first, key.second, submit.follows.raw()));
   if (taken || jobs_.contains(outcome.run()) || removed_.contains(outcome.run()))
     return verdict_.fail("identity", format("{}/{} was accepted twice", key.first, key.second));
   if (outcome.replaced() != (open ? old->run : RunId(0)))
@@ -122,6 +125,7 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
     const auto stored = inner_.read_message(old->run, replaced.guid);
     if (!stored || !*stored) fail(*old, "identity", "its id was taken, and nobody told it");
   }
+  if (submit.follows != RunId(0)) followers_.insert(outcome.run());
   if (known != keys_.end() && known->second.expires_at != Instant()) --keys_expiring_;
   keys_[key] = {outcome.run(), Instant()};
   ShadowJob& job = jobs_[outcome.run()];
@@ -131,6 +135,7 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
   job.input = submit.input.str();
   job.graph = submit.graph;
   job.shape = shape_of(submit.graph);
+  note_carried(job, submit);
   job.keep = submit.keep;
   if (submit.start_at == Instant()) job.submitted_after = figures_.bundles;
   put_message(job, core::start_message(outcome.run(), submit.input), submit.start_at);

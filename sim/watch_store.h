@@ -98,6 +98,7 @@ class WatchStore final : public store::ForwardStore {
   // What people see of a job.
   std::optional<RunId> run_of(const std::string& name_space, const std::string& id) const;
   std::optional<core::JobStatus> status_of(RunId run) const;
+  bool follows(RunId run) const { return followers_.contains(run); }  // a run that failed
   std::vector<core::WorkItem> unknown_work(RunId run) const;
   bool is_paused(const std::string& topic) const {  // in some lane
     return std::any_of(paused_.begin(), paused_.end(), [&](const auto& one) { return one.second == topic; });
@@ -150,13 +151,15 @@ class WatchStore final : public store::ForwardStore {
     std::string name_space;
     std::string id;
     std::string input;
+    std::set<std::pair<std::uint32_t, std::string>> carried;  // by node and place: what an earlier run was answered
     core::GraphRef graph{GraphName(""), 0, 0};
     std::optional<Duration> keep;
     Instant remove_at;
     std::uint64_t rev = 0;
     std::optional<std::uint64_t> submitted_after;  // number of bundles, if it starts at once
     core::JobStatus status = core::JobStatus::running;
-    bool undoes = false;       // what it did, before it ends as failed
+    bool undoes = false;       // what it did, before it ends as failed, or as interrupted if it was cancelled
+    bool cancelled = false;    // before it began to undo, or it ended at once
     bool begins_undo = false;  // with the bundle that is being looked at
     std::int64_t semaphore = 1;
     std::uint32_t completions = 0;
@@ -174,6 +177,7 @@ class WatchStore final : public store::ForwardStore {
     std::uint32_t ends_announced = 0;
     std::set<core::Label> labels;
     std::set<std::pair<std::string, std::optional<std::string>>> measured;  // targets and values
+    std::set<core::Guid> waited;           // signals and answers to hooks that were in the inbox when it last continued
     std::set<std::uint32_t> known_before;  // the work whose effect was known before the current bundle
     bool counted_open = false;
     bool counted_parked = false;
@@ -249,9 +253,17 @@ class WatchStore final : public store::ForwardStore {
   void read_state(ShadowJob& job, ShadowActivity& activity, const core::Activity& after);
   bool is_undone(const ShadowJob& job, const core::Body& body) const;
   bool may_be_called_off(const ShadowJob& job, const ShadowActivity& activity) const;
+  bool is_hook(const ShadowJob& job, core::ActivitySeq seq) const {
+    const auto activity = job.activities.find(seq.raw());
+    return job.shape != nullptr && activity != job.activities.end() &&
+           kind_of(job, activity->second) == Graph::Kind::hook;
+  }
   Graph::Kind kind_of(const ShadowJob& job, const ShadowActivity& activity) const {
     return job.shape->nodes()[activity.node].kind;
   }
+  // What the bundle keeps of an answer that the job could not take; null: it takes it.
+  static const core::Refused* refuses(const core::Bundle& bundle, std::uint32_t seq);
+  void note_carried(ShadowJob& job, const store::Submit& submit);
   void check_conclusion(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity);
   bool served_in_graph(const ShadowJob& job, const core::Message& message) const;
   std::int64_t open_in_graph(const ShadowJob& job) const;
@@ -286,7 +298,8 @@ class WatchStore final : public store::ForwardStore {
   void write(ShadowJob& job, const core::Bundle& bundle, const core::Announce& said);
   void write(ShadowJob& job, const core::Bundle& bundle, const core::CountRedelivery& count);
   void hear_timeouts(ShadowJob& job, const core::Bundle& bundle);
-  void check_control(const ShadowJob& job, const core::Bundle& bundle);
+  void check_control(ShadowJob& job, const core::Bundle& bundle);
+  void check_not_overtaken(ShadowJob& job, const core::Bundle& bundle);
   void check_held(const ShadowJob& job);
   void check_hand_out(const ShadowJob& job, const core::WorkItem& before, const core::WorkItem& after);
   void check_due(const ShadowJob& job, const ShadowMessage& message);
@@ -328,6 +341,7 @@ class WatchStore final : public store::ForwardStore {
     return paused_.contains({core::LaneId(0), topic.raw()}) || paused_.contains({lane, topic.raw()});
   }
   std::set<std::pair<core::LaneId, std::string>> paused_;                   // lane 0: in all of them
+  std::set<RunId> followers_;                                               // of runs that failed
   std::map<RunId, std::string> removed_;                                    // to its input
   std::map<std::pair<core::LaneId, core::LaneId>, ShadowOutbox> outboxes_;  // by source and target
   std::map<RunId, ShadowMailbox> mailboxes_;

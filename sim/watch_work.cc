@@ -99,7 +99,7 @@ void WatchStore::note(const store::ExtendWork& extend, const store::Outcome& out
   const Duration attempt = work.life.attempt_timeout;
   if (extend.detach && work.epoch != core::Epoch(0) && attempt.count() != 0) {
     work.life.attempt_by = now + extend.attempt_left.value_or(attempt);
-    const Journal::Began* began = journal_.began(work.request, work.token);
+    const Journal::Began* began = journal_.began(work);
     if (began == nullptr || work.life.attempt_by + Duration(4) < began->at + attempt - attempt * drift_ppm_ / 1'000'000)
       fail(*job, "timer", format("activity {} has less than its attempt's time left", work.activity.raw()));
   }
@@ -116,7 +116,7 @@ void WatchStore::note(const store::ReleaseWork& release, const store::Outcome& o
       job->work[release.activity.raw()].token != release.token)
     return verdict_.fail("token", "an item was given back by somebody else");
   core::WorkItem& work = job->work[release.activity.raw()];
-  const bool began = journal_.began(work.request, work.token) != nullptr;
+  const bool began = journal_.began(work) != nullptr;
   if (work.epoch != core::Epoch(0)) {
     check_owner(core::lane_of(release.run), release.epoch, "an item was given back");
     if (began != (release.began == core::Began::yes))

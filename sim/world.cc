@@ -147,7 +147,7 @@ bool World::all_done() const {
   for (const Client& client : clients_)
     if (!client.answered) return false;
   for (const Asked& asked : asks_)
-    if (asked.waits) return false;
+    if (asked.waits || (asked.failed && !asked.done)) return false;
   return watch_.open_jobs() == 0 && watch_.parked_jobs() <= parked_expected_ && watch_.to_remove() == 0 &&
          watch_.in_transit() == 0;
 }

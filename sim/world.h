@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "pawl/bulk.h"
 #include "runtime/engine.h"
 #include "runtime/lane_table.h"
 #include "runtime/run_clocks.h"
@@ -127,17 +128,20 @@ class World {
   struct Asked {  // one request, repeated until the answer is definite
     const Ask* ask;
     std::uint64_t attempt = 0;
-    std::uint64_t number = 0;   // of the request: its guid
-    std::uint32_t lane = 0;     // of islands: where a topic is paused next, from 0
-    std::uint32_t repeats = 0;  // of a signal that was answered
-    bool waits = false;         // for an answer
-    bool done = false;          // asked once, and answered
-    Duration again_at{0};       // not repeated before this: the request needs time to have an effect
+    std::uint64_t number = 0;       // of the request: its guid
+    std::uint32_t lane = 0;         // of islands: where a topic is paused next, from 0
+    std::uint32_t repeats = 0;      // of a signal that was answered
+    bool waits = false;             // for an answer
+    bool done = false;              // asked once, and answered
+    Duration again_at{0};           // not repeated before this: the request needs time to have an effect
+    std::optional<RunId> failed{};  // that a new run goes on for
     std::optional<store::Operation> operation;
   };
+  static constexpr runtime::Ticket ask_tickets = 1u << 30;  // above: of submits that are asked, not of clients
   struct Request {  // what one engine was asked to commit: its answer may come when another request is current
     std::size_t asked = 0;
     store::Operation operation;
+    std::function<void(const Result<store::Outcome>&)> done{};  // of a remote worker, instead of `asked`
   };
   struct Run;  // one attempt of a work item, with its worker
 
@@ -206,9 +210,12 @@ class World {
 
   // world_asks.cc
   void look_for_asks();
-  std::optional<store::Operation> operation_for(const Asked& asked);
+  std::optional<store::Operation> answer_to_hook(RunId run, const std::string& data);
+  std::optional<store::Operation> go_on(Asked& asked);
+  std::optional<store::Operation> operation_for(Asked& asked);
   store::Operation signal_for(const Asked& asked);
   void repeat_signal(std::size_t index);
+  std::optional<store::Operation> plan(RunId run, const BulkRequest& request);
   void ask(std::size_t index);
   void answered(std::size_t index, const Result<store::Outcome>& outcome);
   void probe(Node& node, const core::WorkItem& item);
@@ -238,8 +245,16 @@ class World {
   // world_remote.cc
   void remote_poll();
   void remote_claim(core::LaneId lane);
+  void remote_begin(const std::vector<core::WorkItem>& items);
   void remote_go_on(std::shared_ptr<Run> run);
   void remote_answer(std::shared_ptr<Run> run);
+  void remote_answered(const std::shared_ptr<Run>& run, const store::Operation& operation,
+                       const store::Outcome& outcome);
+  void remote_give_back(std::shared_ptr<Run> run);
+  Node* draw_server();
+  void ask_server(Node& node, store::Operation operation, std::function<void(const Result<store::Outcome>&)> done);
+  void ask_server_until_done(const std::shared_ptr<Run>& run, store::Operation operation,
+                             std::function<void(const store::Outcome&)> done);
   void answer_later(std::shared_ptr<Run> run);
   void ring(const store::Operation& operation, const store::Outcome& outcome);  // sends the notification of the commit
   bool loses_ring(Node& node);
@@ -336,7 +351,8 @@ struct World::Run {
   core::WorkItem item;
   std::uint32_t reply = 0;  // pending ones first
   std::uint32_t beats = 0;
-  bool silent = false;  // it replies only when it is cancelled, if at all
+  std::uint64_t asked = 0;  // requests of a remote one to servers: only the answer to the last one counts
+  bool silent = false;      // it replies only when it is cancelled, if at all
   bool cancelled = false;
 };
 

@@ -97,6 +97,11 @@ void World::boot(Node& node) {
     node.engine->tick();
     step(node);
   });
+  // Workers that waited for a server ask it at once, while it still reads its jobs.
+  if (!remote_topics_.empty())
+    post(drawn(options_.latency_max * 8), [this] {
+      for (const core::LaneId lane : remote_lanes_) remote_claim(lane);
+    });
 }
 
 void World::crash(Node& node) {
@@ -140,7 +145,8 @@ void World::end_stop(Node& node) {
   post(drawn(restart_max), [this, &node] { boot(node); });
 }
 
-// Over a store without renewals no engine asks for a lane in vain: the store notifies it when the lane is free.
+// Over a store without renewals an engine does not ask repeatedly for a lane: the store notifies it when the lane is
+// free.
 void World::watch_lanes(Node& node) {
   post_to(node, options_.lease / 2, [this, &node] {
     watch_lanes(node);
@@ -354,7 +360,9 @@ void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& r
   const bool passes_on = std::any_of(scenario_.jobs.begin(), scenario_.jobs.end(), [&](const WantedJob& other) {
     return other.id == wanted.id && other.name_space == wanted.name_space && other.reuse != store::Reuse::never;
   });
-  if (passes_on) return;
+  const bool goes_on = std::any_of(scenario_.asks.begin(), scenario_.asks.end(),
+                                   [&](const Ask& ask) { return ask.kind == Ask::Kind::go_on && ask.of == wanted.id; });
+  if (passes_on || goes_on) return;
   const auto [known, fresh] = acknowledged_.emplace(&wanted, result->run);
   if (!fresh && known->second != result->run)
     verdict_.fail("client",
@@ -366,6 +374,7 @@ void World::Node::dispatch(const core::WorkItem& item) { world.work(*this, item)
 
 void World::Node::submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) {
   if (ticket == 0) return;
+  if (ticket > ask_tickets) return answered(ticket - ask_tickets, runtime::outcome_of(result));
   world.acknowledged(static_cast<std::size_t>(ticket - 1), result);
 }
 

@@ -1,4 +1,5 @@
-// World: workers that claim from the queue, and replies that come by token through the store.
+// World: workers that claim from the queue, and replies that come by token through the store. Such a worker speaks to
+// the store, or to a server: an engine, which commits what it says among its own work.
 #include "base/format.h"
 #include "sim/world.h"
 #include "store/domain.h"
@@ -8,6 +9,8 @@ namespace pawl::sim {
 namespace {
 constexpr std::size_t remote_claim_max = 4;
 constexpr Duration remote_backoff = std::chrono::milliseconds(20);
+constexpr std::uint64_t server_one_in = 2;
+constexpr Duration server_timeout = std::chrono::milliseconds(200);
 constexpr int remote_polls_per_lease_at_rest = 8;  // enough to claim any item that is wrongly left
 }  // namespace
 
@@ -25,17 +28,71 @@ void World::remote_claim(core::LaneId lane) {
   claim.worker = "far";
   claim.lease = options_.lease;
   claim.lane = lane;
+  if (Node* server = draw_server())
+    return ask_server(*server, claim, [this](const Result<store::Outcome>& outcome) {
+      if (outcome && outcome->done()) remote_begin(outcome->items());
+    });
   const auto fault = draw_foreign_fault();
   if (fault == FaultKind::crash_before || fault == FaultKind::refused || fault == FaultKind::request_lost) return;
   const store::Operation operation = claim;
   const auto result = commit({&operation, 1}, {});
   if (fault) return miss_bell();  // this worker has the items, but does not know it: their lease must run out
   if (!(*result)[0].items().empty()) ring(operation, (*result)[0]);  // their times begin to run
-  for (const core::WorkItem& item : (*result)[0].items()) {
+  remote_begin((*result)[0].items());
+}
+
+void World::remote_begin(const std::vector<core::WorkItem>& items) {
+  for (const core::WorkItem& item : items) {
     begin(item);
     auto run = std::make_shared<Run>(Run{item});
     post(time_of(scenario_.behaviour(item.topic.raw())), [this, run] { remote_go_on(run); });
   }
+}
+
+// None: it speaks to the store.
+World::Node* World::draw_server() {
+  if (random_.below(server_one_in) != 0) return nullptr;
+  Node& node = *nodes_[random_.below(nodes_.size())];
+  return node.engine == nullptr || node.stopping ? nullptr : &node;
+}
+
+// `done` is not called if the server dies first: what it committed may count all the same.
+void World::ask_server(Node& node, store::Operation operation,
+                       std::function<void(const Result<store::Outcome>&)> done) {
+  post_to(node, drawn(options_.latency_max),
+          [this, &node, operation = std::move(operation), done = std::move(done)]() mutable {
+            requests_.push_back({0, operation, std::move(done)});
+            node.engine->request(std::move(operation), requests_.size());
+            step(node);
+          });
+}
+
+// Until the answer is definite: by servers, or by the store itself.
+void World::ask_server_until_done(const std::shared_ptr<Run>& run, store::Operation operation,
+                                  std::function<void(const store::Outcome&)> done) {
+  const std::uint64_t asked = ++run->asked;
+  post(server_timeout + drawn(server_timeout), [this, run, asked, operation, done] {
+    if (run->asked == asked) ask_server_until_done(run, operation, done);
+  });
+  if (Node* server = draw_server())
+    return ask_server(*server, operation, [run, asked, done](const Result<store::Outcome>& outcome) {
+      if (run->asked != asked || !outcome || outcome->kind == store::OutcomeKind::outcome_unknown) return;
+      ++run->asked;
+      done(*outcome);
+    });
+  const auto fault = draw_foreign_fault();
+  if (fault == FaultKind::crash_before || fault == FaultKind::refused || fault == FaultKind::request_lost) return;
+  const auto result = commit({&operation, 1}, {});
+  if (fault == FaultKind::crash_after) return miss_bell();
+  ring(operation, (*result)[0]);
+  if (fault) return;
+  ++run->asked;
+  done((*result)[0]);
+}
+
+void World::remote_give_back(std::shared_ptr<Run> run) {
+  const core::WorkItem& item = run->item;
+  ask_server_until_done(run, store::ReleaseWork{item.run, item.activity, item.token}, [](const store::Outcome&) {});
 }
 
 void World::remote_go_on(std::shared_ptr<Run> run) {
@@ -49,34 +106,50 @@ void World::remote_go_on(std::shared_ptr<Run> run) {
     if (fault == FaultKind::refused || fault == FaultKind::request_lost) return;
     const store::Operation beat = store::ExtendWork{item.run, item.activity, item.token, options_.lease,
                                                     Payload(format("\"run {} beat {}\"", item.runs, run->beats))};
+    if (Node* server = draw_server()) return ask_server(*server, beat, [](const Result<store::Outcome>&) {});
     const auto result = commit({&beat, 1}, {});
     ring(beat, (*result)[0]);
     return;
   }
+  if (item.runs <= behaviour.gives_back) return remote_give_back(run);
   if (!is_silent(behaviour, item.life.failures, item.runs)) remote_answer(run);
 }
 
 void World::remote_answer(std::shared_ptr<Run> run) {
   const core::WorkItem& item = run->item;
-  const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
   const Said said = said_by(*run);
-  const bool pending = said.status == core::ReplyStatus::pending;
   const core::Reply reply{item.activity, said.status, said.code, item.token, said.data};
+  const store::Operation operation =
+      store::DeliverReply{item.run, item.activity, item.token, core::Message{said.guid, reply}};
+  // Interim answers and the last one go one way: an owner that is told late of the first would take the last before it
+  // (docs/WORKERS.md).
+  const bool one_way = scenario_.behaviour(item.topic.raw()).pendings > 0;
+  if (!one_way && random_.below(server_one_in) == 0) {
+    journal_.answer(item, said.status, run->reply, said.data);
+    return ask_server_until_done(run, operation, [this, run, operation](const store::Outcome& outcome) {
+      remote_answered(run, operation, outcome);
+    });
+  }
   const auto again = [this, run](Duration wait) { post(wait, [this, run] { remote_answer(run); }); };
   const auto fault = draw_foreign_fault();
   if (fault == FaultKind::crash_before) return;  // the worker died: the item comes back after its lease
   journal_.answer(item, said.status, run->reply, said.data);
   if (fault == FaultKind::refused || fault == FaultKind::request_lost) return again(remote_backoff);
   if (fault == FaultKind::delayed) return again(options_.lease * 3 / 2);
-  const store::Operation operation =
-      store::DeliverReply{item.run, item.activity, item.token, core::Message{said.guid, reply}};
   const auto result = commit({&operation, 1}, {});
   ring(operation, (*result)[0]);
   if (fault == FaultKind::crash_after) return;
   if (fault) return again(remote_backoff);  // the answer was lost: the same reply once more
-  if (!(*result)[0].done()) return;         // another worker has it now
+  remote_answered(run, operation, (*result)[0]);
+}
+
+void World::remote_answered(const std::shared_ptr<Run>& run, const store::Operation& operation,
+                            const store::Outcome& outcome) {
+  if (!outcome.done()) return;  // another worker has it now
+  const Behaviour& behaviour = scenario_.behaviour(run->item.topic.raw());
+  const bool pending = run->reply < behaviour.pendings;
   ++run->reply;
-  if (pending) return again(drawn(options_.work_max));
+  if (pending) return post(drawn(options_.work_max), [this, run] { remote_answer(run); });
   if (behaviour.answers_twice && run->reply == behaviour.pendings + 1)
     // A careless worker: the final reply once more, as if it were new. Not repeated after that.
     post(drawn(options_.work_max), [this, operation] {

@@ -35,6 +35,8 @@ World::Said World::said_by(const Run& run) const {
     return {core::ReplyStatus::pending, 202, reply_data(topic, item.input.view(), behaviour, run.reply),
             item.request.derive(Purpose::response_pending, run.reply)};
   const core::Guid guid = item.request.derive(Purpose::response_final, 0);
+  if (behaviour.broken_at_first && !watch_.follows(item.run))
+    return {core::ReplyStatus::fatal, 500, failure_data(topic, item.input.view()), guid};
   if (item.life.failures < behaviour.fails_first)
     return {behaviour.failure, behaviour.failure_code, failure_data(topic, item.input.view()), guid};
   return {behaviour.status, behaviour.code, reply_data(topic, item.input.view(), behaviour, std::nullopt), guid};

@@ -254,7 +254,7 @@ TEST_P(Apps, a_changed_app_needs_a_new_version) {
 
 TEST_P(Apps, the_same_text_is_the_same_app_whatever_its_file_is_called_and_wherever_it_comes_from) {
   ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());
-  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());  // file() gives each a name of its own
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());  // file() gives each file a new name
   ASSERT_TRUE(runtime_->deploy(AppText{app_of(1)}).ok());
   EXPECT_EQ(runtime_->apps()->size(), 1u);
 }
@@ -295,7 +295,7 @@ TEST_P(Apps, a_graph_of_a_program_is_kept_with_its_names_and_runs_without_it) {
   ASSERT_TRUE(runtime_->deploy(trip()).ok());
   const auto job = runtime_->start("trip", Payload(R"({"to":"Rome"})"), {.id = "t-1"});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
-  reopen();  // this one was told of no graph
+  reopen();  // this one was given no graph
   std::vector<std::string> undone;
   std::mutex mutex;
   ASSERT_TRUE(runtime_->serve("fail", [](Work&) { return Reply::error("\"no car\"", 409); }).ok());

@@ -72,7 +72,7 @@ TEST_P(ControlTest, a_request_that_the_job_is_in_no_state_for_is_refused_and_say
   const RunId run = submit_step(*runtime, "done");
   end_of(*runtime, run);
   for (const Status& refused : {runtime->job(run).interrupt(), runtime->job(run).pause(), runtime->job(run).resume(),
-                                runtime->job(run).redrive()})
+                                Status(runtime->job(run).redrive().error())})
     EXPECT_TRUE(fails_with(refused, ErrorCode::invalid, {"job done is completed"}));
   EXPECT_TRUE(fails_with(runtime->job(run).settle({"act", ",0,0"}, Finding::not_done()), ErrorCode::invalid,
                          {"job done is completed"}));
@@ -84,7 +84,7 @@ TEST_P(ControlTest, a_request_that_the_job_is_in_no_state_for_is_refused_and_say
                          {"only a job that has ended", "interrupt it first"}));
   for (const Status& refused :
        {runtime->job(RunId(77)).interrupt(), runtime->job(RunId(77)).pause(), runtime->job(RunId(77)).resume(),
-        runtime->job(RunId(77)).redrive(), runtime->job(RunId(77)).remove(),
+        Status(runtime->job(RunId(77)).redrive().error()), runtime->job(RunId(77)).remove(),
         runtime->job(RunId(77)).settle({"act", ",0,0"}, Finding::not_done())})
     EXPECT_TRUE(fails_with(refused, ErrorCode::not_found, {"no job has run id 77"}));
   EXPECT_TRUE(

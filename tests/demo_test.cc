@@ -20,7 +20,7 @@ TEST(Demo, completes_a_job_and_shows_its_ledgers) {
   const Ran ran = pawl("demo --pace 1 --store " + dir / "demo.db");
   EXPECT_EQ(ran.exit_code, 0) << ran.output;
   EXPECT_TRUE(has(ran, "001111100000001")) << ran.output;
-  EXPECT_TRUE(has(ran, "completed in")) << ran.output;
+  EXPECT_TRUE(has(ran, "completed after")) << ran.output;
   EXPECT_FALSE(has(ran, "\x1b[")) << "colours where nobody sees them";
 }
 
@@ -58,7 +58,7 @@ TEST(Demo, carries_on_with_the_same_job_after_kill_9) {
     const Ran again = pawl(std::string("demo --pace 1 ") + mode + " --store " + store);
     EXPECT_EQ(again.exit_code, 0) << again.output;
     EXPECT_TRUE(has(again, job + " found open")) << again.output;
-    EXPECT_TRUE(has(again, job + " completed")) << again.output;
+    EXPECT_TRUE(has(again, job + "  completed after")) << again.output;
     EXPECT_TRUE(has(again, "100000001")) << again.output;
   }
 }

@@ -77,7 +77,10 @@ Status ask(Runtime& runtime, const std::vector<std::string>& words) {
   if (what == "interrupt") return runtime.job(run).interrupt("asked from outside");
   if (what == "pause") return runtime.job(run).pause("asked from outside");
   if (what == "resume") return runtime.job(run).resume();
-  if (what == "redrive") return runtime.job(run).redrive();
+  if (what == "redrive") {
+    const auto going = runtime.job(run).redrive();
+    return going ? Status() : Status(going.error());
+  }
   if (what == "remove") return runtime.job(run).remove();
   return Error{ErrorCode::invalid, "no such request: " + what};
 }

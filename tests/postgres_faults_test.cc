@@ -1,5 +1,5 @@
-// Runtimes on a PostgreSQL that is restarted, crashed, killed, full, or replaced by a standby. Accepted jobs end, each
-// step done once; what was lost with a standby that was behind is noticed.
+// Runtimes on a PostgreSQL that is restarted, crashed, killed, full, or replaced by a standby. Accepted jobs must end,
+// with each step done once. If a standby that takes over has lost commits, the runtime must notice it.
 #include <sys/mount.h>
 
 #include <atomic>

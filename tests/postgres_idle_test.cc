@@ -58,7 +58,7 @@ TEST_F(PostgresIdle, nodes_without_traffic_send_their_renewals_and_nothing_else)
     ASSERT_TRUE(job.ok()) << to_string(job.error());
   }
   ASSERT_TRUE(comes_true([&] { return ended_ == 10; }, 60s));
-  // Statements of a renewal and of the beat that goes with it.
+  // The statements of a renewal and of the engine's own row, which is renewed with it.
   const std::set<std::string> renewal = {"pawl_begin",       "lock_lanes_to_renew", "put_lanes",         "find_pool",
                                          "put_engine",       "read_clock",          "drop_dead_engines", "read_engines",
                                          "read_commit_mark", "pawl_commit"};
@@ -68,7 +68,7 @@ TEST_F(PostgresIdle, nodes_without_traffic_send_their_renewals_and_nothing_else)
       if (!renewal.contains(name)) names += name + " x " + std::to_string(count) + "; ";
     return names;
   };
-  // The jobs may leave some work for a while: then nothing is sent, over many renewals of both.
+  // The jobs may leave some work for a while. After that nothing else is sent, over many renewals of both nodes.
   std::map<std::string, int> counts;
   const bool quiet = comes_true(
       [&] {

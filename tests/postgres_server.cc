@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (std::string(argv[1]) == "crash") return crash_server(argv[2]);
-  stop_server(argv[2]);  // also before a start: of tests that were interrupted
+  stop_server(argv[2]);  // also before a start: interrupted tests may have left a server
   if (std::string(argv[1]) == "stop") return 0;
   const auto server = TestServer::start({"max_wal_size=256MB"}, TestServer::Keeps::in_memory);
   if (!server) return 1;

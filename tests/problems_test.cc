@@ -226,7 +226,7 @@ TEST_P(ProblemsHereTest, without_a_reporter_problems_go_to_standard_error) {
 INSTANTIATE_TEST_SUITE_P(store, ProblemsHereTest,
                          ::testing::ValuesIn(std::vector{settings(Outlives::any, Ways::fused).front()}), setting_name);
 
-// The store keeps what a program deployed: whoever opens it next can run the jobs.
+// The store keeps what a program deployed, so the next program that opens it can run the jobs.
 TEST(GraphOfAnotherProgram, is_found_in_the_store) {
   const TempDir dir;
   const RuntimeOptions with{.store = dir / "store.db"};

@@ -5,6 +5,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "testing.h"
@@ -52,9 +53,9 @@ std::vector<Include> includes_of(const std::string& text) {
 std::string first_part(const std::string& path) { return path.substr(0, path.find('/')); }
 
 // Folders of one rank do not include each other.
-const std::map<std::string, int> ranks = {{"base", 0},   {"ledger", 1},  {"mapping", 2}, {"graph", 3},
-                                          {"flow", 3},   {"core", 3},    {"execute", 4}, {"store", 4},
-                                          {"duplex", 5}, {"runtime", 6}, {"testing", 7}, {"cli", 8}};
+const std::map<std::string, int> ranks = {{"base", 0},  {"ledger", 1},  {"mapping", 2}, {"graph", 3},  {"flow", 3},
+                                          {"core", 3},  {"execute", 4}, {"store", 4},   {"duplex", 5}, {"runtime", 6},
+                                          {"serve", 7}, {"testing", 7}, {"cli", 8}};
 
 TEST(Tree, a_folder_includes_only_what_is_to_its_left) {
   int seen = 0;
@@ -123,6 +124,14 @@ TEST(Tree, every_header_is_included_once) {
       EXPECT_TRUE(!ends_with(file.path, ".h") || file.text.find("#pragma once") != std::string::npos) << file.path;
 }
 
+// A route of the HTTP API is no path of a machine.
+bool has_outside_of_routes(const std::string& text, const std::string& word) {
+  constexpr std::string_view api = "/v1";
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    if (at < api.size() || text.compare(at - api.size(), api.size(), api) != 0) return true;
+  return false;
+}
+
 // The words are put together here, so that this file does not contain them.
 TEST(Tree, no_unfinished_marks_and_no_paths_of_one_machine) {
   const std::set<std::string> words = {std::string("TO") + "DO",   std::string("FIX") + "ME",
@@ -134,7 +143,7 @@ TEST(Tree, no_unfinished_marks_and_no_paths_of_one_machine) {
       if (fs::path(file.path).string().find("corpus") != std::string::npos) continue;
       ++seen;
       for (const std::string& word : words)
-        EXPECT_EQ(file.text.find(word), std::string::npos) << file.path << " has " << word;
+        EXPECT_FALSE(has_outside_of_routes(file.text, word)) << file.path << " has " << word;
     }
   EXPECT_GT(seen, 100);
 }

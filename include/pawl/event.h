@@ -19,6 +19,12 @@
 
 namespace pawl {
 
+// An activity of another job.
+struct ActivityOfJob {
+  RunId run{0};
+  std::uint32_t number = 0;
+};
+
 struct Event {
   enum class Kind : std::uint8_t {
     job_started,
@@ -44,6 +50,16 @@ struct Event {
   std::optional<ActivityKind> activity_kind{};  // none: the event is about the job
   Payload output{};                             // of a closed activity, or of the pending reply
   std::optional<WaitView> waits_for{};          // of one that opened and waits
+  Namespace name_space{""};                     // of the job
+  GraphName graph{""};
+  // For traces. An activity is known by its job's run and its number there.
+  std::uint32_t number = 0;               // of the activity
+  Instant began{};                        // of an activity or a job that closed
+  std::string trace{};                    // what the job was started with (StartOptions::trace)
+  Payload telemetry{};                    // of an activity that closed: its `telemetry`, as JSON
+  std::optional<JobStatus> status{};      // of a job that closed
+  std::optional<ActivityOfJob> parent{};  // of a job that another one started
+  bool failed = false;                    // of an activity that closed
 };
 
 // Called on the engine's thread: be quick, and do not wait for anything. What it throws is reported as a problem.

@@ -278,6 +278,7 @@ struct DeployOptions {
   // one, under a separate version such as 1+dev.1f2e3d4c, and new jobs start on it. Running jobs stay on the content
   // they started on.
   bool development = false;
+  bool compat_hotmesh = false;  // as if the file said `compat: hotmesh` (docs/COMPAT.md)
 };
 
 }  // namespace pawl

@@ -65,10 +65,16 @@ class JobHandle {
   // error names the state.
   Status pause(const std::string& reason = "") const;
   Status resume() const;
-  Status interrupt(const std::string& reason = "") const;
-  Status redrive() const;                                  // a parked job: grants all attempts again
+  Status interrupt(const std::string& reason = "") const;  // it ends as it is
+  // It ends as interrupted too, but first undoes what it did (Undo, `compensate`).
+  Status cancel(const std::string& reason = "") const;
+  // A parked job goes on, and everything may be tried as often again. A failed one goes on in a new run under its id,
+  // from what failed: the handle that is returned is that one's.
+  Result<JobHandle> redrive(const RedriveOptions& options = {}) const;
   Status remove(const RemoveOptions& options = {}) const;  // a job that has ended
-  // What a person found out about an unknown effect.
+  // A new job with the same input, or another one; or from the middle of this one, with what was answered before that.
+  Result<JobHandle> rerun(const RerunOptions& options = {}) const;
+  // What a person found out about an effect that was unknown.
   Status settle(const ActivityPlace& place, const Finding& finding) const;
 
  protected:

@@ -82,6 +82,10 @@ struct StartOptions {
   std::optional<Duration> keep{};  // how long it is kept after its end; none: for ever
   std::int32_t priority = 0;       // larger goes first
   WhenFull when_full = WhenFull::wait;
+  // The trace that it belongs to: a W3C traceparent, and behind a space its tracestate, if any. Workers get it
+  // (Work::trace), and the jobs that this one starts.
+  std::string trace{};
+  bool compat_hotmesh = false;  // on the app as HotMesh reads it, as if its file said `compat: hotmesh`
 };
 
 struct FindOptions {
@@ -101,6 +105,22 @@ struct SignalOptions {
 
 struct RemoveOptions {
   Duration keep_id{0};  // how long the id stays taken
+};
+
+// How a job that stopped goes on. A failed one goes on in a new run under its id: what was answered counts, and it
+// begins with what failed. A parked one goes on as it is.
+struct RedriveOptions {
+  // Of a job that is parked because it could not take a worker's answer: this is taken instead. None: the worker is
+  // asked again.
+  std::optional<Payload> answer{};
+  std::int32_t code = 200;  // of that answer
+};
+
+// A new job from the input of another one.
+struct RerunOptions {
+  std::string id{};                // of the new job; empty: the old one's, with .again and a number behind it
+  std::optional<Payload> input{};  // none: as it was
+  std::string from{};              // an activity: what was answered before it counts; empty: from the beginning
 };
 
 struct HeartbeatOptions {

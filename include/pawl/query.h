@@ -24,19 +24,32 @@ namespace pawl {
 
 enum class JobOrder : std::uint8_t { oldest_first, newest_first };
 
-// Which jobs to list, by the time they were created. Continue with the cursor of the last one that you saw: nothing is
-// missed and nothing comes twice, whatever is submitted meanwhile. `newest_first` lists the jobs that existed when its
-// first page was read, `oldest_first` also those that came since.
+// Any of these; none: all. One alone may be written as it is.
+struct JobStatuses : std::vector<JobStatus> {
+  using std::vector<JobStatus>::vector;
+  JobStatuses(JobStatus one) : std::vector<JobStatus>{one} {}  // NOLINT(google-explicit-constructor)
+};
+
+// Which jobs: all conditions must hold. They are listed by when they were made. Page on with the cursor of the last one
+// that was seen: nothing is missed and nothing comes twice, whatever is submitted meanwhile. `newest_first` lists what
+// was there when its first page was read, `oldest_first` also what came since.
 struct JobFilter {
-  std::optional<JobStatus> status{};
+  JobStatuses status{};
   std::string name_space{};  // empty: all
   JobOrder order = JobOrder::oldest_first;
   std::string after{};  // JobView::cursor; empty: from the beginning
   std::uint32_t rows_max = 100;
-  // Only jobs of this graph whose activities are in the states of `where`: names with the digit or the word of the
-  // collation key, such as {{"charge", "errored"}}. The graph must be deployed here.
-  std::string graph{};
+  std::string graph{};  // its name, APP/TOPIC; empty: all
+  // Jobs whose activities stand as this says: names with the digit or the word of the collation key, such as
+  // {{"charge", "errored"}}.
   std::vector<std::pair<std::string, std::string>> where{};
+  std::string collation_key{};  // a pattern for the whole key: digits, ? for any, * at the end
+  std::string activity{};       // where it stopped or waits: an activity of this name is open or errored
+  // In the reason why it failed or stopped, or in what a worker said last; upper and lower case are the same.
+  std::string error{};
+  std::int32_t code = 0;                 // of its error, or of what a worker said last; 0: any
+  Instant since{}, until{};              // when it was made: not before, and before; 0: no bound
+  Instant ended_since{}, ended_until{};  // when it ended; likewise
   // Only jobs that have this label (docs/GRAPHS.md, "Finding and counting jobs"): an `index` measure by its name,
   // "entity", "parent", "adjacent", or with no name all jobs of a key. Needs `graph`.
   struct Label {
@@ -45,6 +58,7 @@ struct JobFilter {
     std::optional<std::string> key{};  // none: any
   };
   std::optional<Label> label{};
+  bool without_data = false;  // JobView::data and result, which may be large, stay empty
 };
 
 // The measures of a graph's jobs (`stats.measures`): a line per key, slice of time and target.
@@ -85,6 +99,27 @@ struct Announcement {
   bool error = false;
   std::int32_t code = 0;
   Instant at;
+  Payload data;
+};
+
+// Signals that no hook has taken yet: each waits for the first hook that matches it, for a day.
+struct KeptSignalFilter {
+  std::string topic{};       // empty: all
+  std::string name_space{};  // empty: all
+  Instant until{};           // sent before; 0: no bound
+  std::string after{};       // KeptSignal::cursor; empty: from the first one
+  std::uint32_t rows_max = 100;
+};
+struct KeptSignal {
+  std::string id;      // names it for drop_signal()
+  std::string cursor;  // the position after it
+  Namespace name_space{""};
+  std::string topic;
+  std::string key;    // where it waits, as the store has it
+  std::string match;  // the values that a hook must match, as JSON
+  bool pending = false;
+  std::int32_t code = 0;
+  Instant sent_at, expires_at;  // 0: no owner has taken it in yet
   Payload data;
 };
 

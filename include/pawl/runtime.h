@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "pawl/bulk.h"
 #include "pawl/callable.h"
 #include "pawl/codec.h"
 #include "pawl/event.h"
@@ -36,7 +37,10 @@
 #include "pawl/options.h"
 #include "pawl/query.h"
 #include "pawl/result.h"
+#include "pawl/retention.h"
 #include "pawl/subscription.h"
+#include "pawl/survey.h"
+#include "pawl/task.h"
 #include "pawl/time.h"
 #include "pawl/transaction.h"
 #include "pawl/view.h"
@@ -100,6 +104,8 @@ class Runtime {
   void stop(Duration at_most);
   // True while this process runs jobs; false while another process owns the store.
   bool owns() const;
+  // Whether some process runs the jobs of this store, this one or another.
+  Result<bool> has_owner();
   RuntimeStats stats() const;
 
   // Several observers may be added and removed, at any time.
@@ -170,9 +176,64 @@ class Runtime {
     return signal_bytes(topic, *bytes, options);
   }
 
+  // A signal for the hooks of all running jobs that have one for this topic and that the filter means. With an id
+  // (SignalOptions) it may be repeated: each job gets it once. If the outcome is unknown the error names the id.
+  template <class T>
+  Result<BulkSummary> signal_all(const std::string& topic, const T& data, const JobFilter& filter = {},
+                                 const SignalOptions& options = {}) {
+    auto bytes = encode(data);
+    if (!bytes) return wrong_input(topic, bytes.error());
+    BulkRequest request;
+    request.verb = BulkVerb::signal;
+    request.topic = topic;
+    request.data = std::move(*bytes);
+    request.signal = options;
+    return bulk(filter, request);
+  }
+
+  // Whom a signal with this data would reach now. not_found, invalid: no hook of any graph would ever take it.
+  Result<SignalFate> fate_of_signal(const std::string& topic, const Payload& data,
+                                    const std::string& name_space = "default");
+
+  Result<std::vector<KeptSignal>> kept_signals(const KeptSignalFilter& filter = {});
+  // The signal goes, if no hook takes it first. not_found: it is not kept any more.
+  Status drop_signal(const std::string& id);
+  // All that the filter means, whatever its page; how many. A signal that a hook is being told of stays.
+  Result<std::uint64_t> drop_signals(const KeptSignalFilter& filter);
+
   Result<std::vector<JobView>> list(const JobFilter& filter);
+  // How many jobs a filter means, whatever its page. At once if it has no more than a status and a graph.
+  Result<std::uint64_t> count(const JobFilter& filter);
+  // How the store is doing, in one look.
+  Result<Survey> survey(const SurveyOptions& options = {});
+  // Settings, clock, lanes, disk, stuck work, files: each with what to do about it.
+  Result<std::vector<Diagnosis>> diagnose();
+  // Reads the whole store and every job in it.
+  Result<Verified> verify(const std::function<void(std::uint64_t jobs)>& progress = {});
+  // A copy of a file, made while it is run, and verified. unsupported: a server has its own way to do that.
+  Result<Verified> backup(const std::string& path);
+  // Asks the same of all jobs that a filter means, each of them once.
+  Result<BulkSummary> bulk(const JobFilter& filter, const BulkRequest& request, const BulkOptions& options = {});
   Result<std::vector<MeasureView>> measures(const MeasureFilter& filter);
   Result<std::vector<Announcement>> announcements(const AnnouncementFilter& filter);
+
+  // --- Retention ---
+
+  // How long jobs are kept after their end: rules of the store, which the processes that run its jobs carry out.
+  Result<std::vector<RetentionRule>> retention();
+  Status set_retention(const RetentionRule& rule);
+  Status drop_retention(const RetentionRule& rule);  // by its status and graph; not_found: there is none
+  // Carries them out now, over the whole store.
+  Result<RetentionSummary> apply_retention(const RetentionOptions& options = {});
+
+  // --- Tasks: hooks that wait for a person ---
+
+  Result<std::vector<Task>> tasks(const TaskFilter& filter = {});
+  // For up to a day; again to go on. conflict: somebody else has it. not_found (also the next two): it is not open.
+  Status claim_task(const std::string& id, const std::string& who, Duration time = std::chrono::minutes(30));
+  Status release_task(const std::string& id, const std::string& who);
+  // Its hook goes on with this data, as if it were signalled.
+  Status resolve_task(const std::string& id, const Payload& data, const ResolveOptions& options = {});
 
   // --- Topics ---
 

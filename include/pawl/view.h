@@ -100,12 +100,21 @@ struct RefusedView {
 enum class ActivityStatus : std::uint8_t { open, completed, errored, skipped, cancelled };
 std::string_view name_of(ActivityStatus status);
 
+// An attempt that failed, and after which there was another one.
+struct AttemptView {
+  Instant at;  // it failed then
+  std::int32_t code = 0;
+  std::string error;
+};
+
 struct ActivityView {
   ActivityName name{""};
-  std::optional<ActivityKind> kind;  // none: its graph is not known here
-  std::string address;               // its dimensional address, such as ,0,1,0
-  std::string ledger;                // 15 digits
-  std::string explanation;           // the digits in words
+  std::optional<ActivityKind> kind;       // none: its graph is not known here
+  std::string address;                    // its dimensional address, such as ,0,1,0
+  std::optional<std::uint32_t> parent{};  // the activity that it follows, by its place in JobDetail::activities
+  std::uint32_t plane = 0;  // of its parent: the round of a cycle, the item of a map (from 1), a pending reply
+  std::string ledger;       // 15 digits
+  std::string explanation;  // the digits in words
   std::vector<MessageView> messages;
   ActivityStatus status = ActivityStatus::open;
   bool open() const { return status == ActivityStatus::open; }
@@ -121,8 +130,17 @@ struct ActivityView {
   Effect effect = Effect::none;
   std::optional<WorkView> work;  // while it is open; the same for the next one
   std::optional<WaitView> waits_for;
+  std::vector<AttemptView> attempts;   // the last 20 that failed (attempts_kept), the oldest first
   std::string child;                   // the id of the job that it started, also after its end
-  std::optional<RefusedView> refused;  // while its job is parked because of it
+  bool carried = false;                // it was answered in an earlier run, or in the job that this one was made from
+  std::optional<RefusedView> refused;  // while its job is parked for it
+};
+
+// Who waits for a signal now.
+struct SignalFate {
+  std::vector<JobId>
+      reaches{};           // it is for the first hook of these jobs; empty: it is kept for the first that will wait
+  std::uint64_t kept = 0;  // signals like it that no hook has taken yet
 };
 
 // A timer of the job.
@@ -131,6 +149,14 @@ struct TimerView {
   std::string what;      // start, sleep, timeout, retry or deadline
   std::string activity;  // its activity; empty: it belongs to the job
   std::string address;
+};
+
+// A run of the same id that failed before this one went on for it.
+struct EarlierRunView {
+  RunId run{0};
+  Instant ended_at;
+  std::int32_t code = 0;
+  std::string reason;
 };
 
 struct JobDetail {
@@ -143,6 +169,7 @@ struct JobDetail {
   // What keeps it from continuing, as far as this process knows: its graph is not deployed here, or work waits for a
   // topic that is paused or has no worker. Empty: nothing. If it is parked, `reason` tells why.
   std::vector<std::string> obstacles{};
+  std::vector<EarlierRunView> earlier{};  // the first one first
 };
 
 }  // namespace pawl

@@ -89,6 +89,7 @@ struct WorkFacts {
   std::uint32_t attempt = 1;
   Payload input;
   Payload progress;
+  std::string trace{};
 };
 
 }  // namespace detail
@@ -106,6 +107,10 @@ class Work {
   // Names this attempt, for Runtime::complete() and Runtime::heartbeat(). Its holder may reply; it cannot be guessed.
   const std::string& token() const { return facts_.token; }
   std::uint32_t attempt() const { return facts_.attempt; }  // 1: the first one
+
+  // The trace that its job was started with, to continue it: a W3C traceparent, and behind a space its tracestate, if
+  // any. Empty: none.
+  const std::string& trace() const { return facts_.trace; }
 
   const Payload& input() const { return facts_.input; }
   template <class T>

@@ -12,6 +12,8 @@ inline constexpr std::size_t payload_bytes_max = 4u << 20;  // input or output o
 inline constexpr std::size_t reason_bytes_max = 4u << 10;   // why a job failed or was parked
 inline constexpr std::size_t app_bytes_max = 4u << 20;      // one version of an app, as it was deployed
 inline constexpr std::size_t failure_bytes_max = 1u << 10;  // what is kept of a failed attempt's error
+inline constexpr std::size_t attempts_kept = 20;            // failed attempts of an activity that are kept for people
+inline constexpr std::size_t attempt_bytes_max = 300;       // of the error of each
 inline constexpr std::uint32_t graph_activities_max = 20'000;
 inline constexpr std::uint32_t reentries_max = 10;            // then the job is parked, not tried forever
 inline constexpr std::uint32_t reentries_in_groups_max = 2;   // from then on a suspect is entered alone
@@ -38,7 +40,7 @@ inline constexpr std::chrono::milliseconds rest_max{20};  // but no longer than 
 inline constexpr std::size_t hot_jobs_max = 100'000;      // jobs beyond this number leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;
 inline constexpr std::size_t start_many_at_once_max = 4096;  // of one start_many(), on their way to the store
-inline constexpr std::size_t ends_watched_max = 1'000'000;   // jobs with a callback for their end
+inline constexpr std::size_t ends_watched_max = 1'000'000;   // callbacks for the ends of jobs
 // Bytes of payloads and their overhead, in one process. Each of these lets one through, whatever its size.
 inline constexpr std::size_t bytes_waiting_max = 48u << 20;  // requests until they are committed; then callers wait
 inline constexpr std::size_t hot_job_bytes_max = 48u << 20;  // of idle jobs: the least recently used leave memory
@@ -67,6 +69,7 @@ inline constexpr std::uint64_t signal_ids_per_lane_max = 1'000'000;  // unless s
 inline constexpr int timer_holds_max = 5;  // how often a hook's timer waits for its unserved registration
 inline constexpr std::size_t mailbox_page_messages = 256;    // served in one commit of a mailbox
 inline constexpr std::size_t mailbox_page_bytes = 8u << 20;  // and read for it, beyond the first message
+inline constexpr std::size_t mailbox_inbox_max = 100'000;    // messages of it that a list of kept signals looks at
 inline constexpr std::size_t label_bytes_max = 512;          // of the text by which a job is found or counted
 inline constexpr std::size_t signal_page_jobs = 100;         // jobs that one commit of a signal to all reaches
 inline constexpr std::size_t signal_page_bytes = 16u << 20;  // and the size of these messages
@@ -82,11 +85,18 @@ inline constexpr std::size_t looks_per_turn = 256;            // rows of a scan,
 inline constexpr std::size_t changed_runs_max = 128;  // named to the owner; beyond this it looks through all inboxes
 inline constexpr std::chrono::seconds reads_fail_silently_max{1};  // then it is reported that nothing can be read
 inline constexpr std::size_t damaged_per_page_max = 100;
-inline constexpr std::size_t damaged_named_max = 10'000;               // entities reported as damaged, each once
-inline constexpr std::size_t due_page_rows = 1024;                     // of what is due by the clock, per read
-inline constexpr std::size_t due_per_turn_max = 1024;                  // of it served in one turn, over all lanes
-inline constexpr std::size_t due_entries_max = 4096;                   // of it in memory, per lane
-inline constexpr std::size_t due_reminders_max = 100'000;              // and second times of one item
+inline constexpr std::size_t damaged_named_max = 10'000;        // entities reported as damaged, each once
+inline constexpr std::size_t due_page_rows = 1024;              // of what is due by the clock, per read
+inline constexpr std::size_t due_per_turn_max = 1024;           // of it served in one turn, over all lanes
+inline constexpr std::size_t due_entries_max = 4096;            // of it in memory, per lane
+inline constexpr std::size_t due_reminders_max = 100'000;       // and second times of one item
+inline constexpr std::size_t retention_batch_jobs = 100;        // removed in one commit by the rules of retention,
+inline constexpr std::chrono::milliseconds retention_rest{20};  // then it rests;
+inline constexpr std::size_t retention_page_rows = 1000;        // ended jobs that it reads at once
+inline constexpr std::chrono::seconds retention_settles{1};     // before a process looks at the rules
+inline constexpr std::chrono::minutes retention_look{1};        // between two passes,
+inline constexpr std::chrono::hours retention_look_without_rules{1};   // unless it is told that there are rules
+inline constexpr std::size_t retention_whole_pass_every = 60;          // the others end at the first young job
 inline constexpr std::chrono::hours start_key_keep{24};                // a removed job's id stays taken this long
 inline constexpr std::size_t duplex_in_flight_max = 256;               // messages of duplex jobs under way at once
 inline constexpr std::size_t duplex_bytes_max = 48u << 20;             // of their payloads

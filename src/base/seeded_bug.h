@@ -51,6 +51,8 @@ enum class SeededBug : std::uint8_t {
   stale_try_counted,        // a retry does not check that the failed attempt still holds the item
   held_work_handed_out,     // the work of a paused or parked job is not held back
   paused_answer_dropped,    // a reply that comes while the job is paused is not kept
+  given_answer_dropped,     // a person's answer to a hook that comes while the job is paused is not kept
+  given_answer_comes_late,  // a person's answer to a hook is served after the hook's timer
   deadline_left_behind,     // a job that ends in time leaves the timer of its deadline
   replaced_runs_on,         // a run whose id was taken over is notified, and continues
   redrive_keeps_limits,     // a redriven job gets no more attempts than before
@@ -66,6 +68,8 @@ enum class SeededBug : std::uint8_t {
   timer_outlives_signal,    // the timer of a hook that its signal concluded stays
   child_end_not_told,       // the parent is not notified of the end
   end_does_not_descend,     // the children of a job that is ended continue
+  cancel_undoes_nothing,    // a cancelled job ends as it is
+  answers_not_carried,      // a run that goes on for a failed one asks for everything again
   page_told_again,          // a signal to all begins its second page where the first began
   end_not_announced,        // a job that publishes does not announce its end
   measured_twice,           // a job is measured twice
@@ -90,6 +94,7 @@ enum class SeededBug : std::uint8_t {
   refusal_lost,             // a child whose id is taken is not created, and the parent gets no message
   lane_crossed,             // an operation of one lane writes into another one
   child_takes_id,           // a child replaces the holder of a taken id
+  two_successors,           // a failed job that was let go on twice goes on twice
   signal_id_forgotten,      // a signal repeated after its mailbox served it counts twice
   share_not_given_back,     // an engine does not learn of the others
   dead_share_left,          // a dead engine is reported as alive

@@ -10,9 +10,9 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
-#include "cli/job_json.h"
 #include "cli/job_target.h"
 #include "cli/terminal.h"
+#include "serve/job_json.h"
 
 namespace pawl::cli {
 
@@ -77,7 +77,7 @@ void add_announcements(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("announcements", "Show what jobs announced on the topic that their graph publishes");
-  add_store_options(*command, options->store);
+  add_remote_options(*command, options->store);
   command->add_option("--topic", options->filter.topic, "Only this topic (default: all)");
   command->add_option("--job", options->job, "Only this job");
   command->add_option("--namespace", options->filter.name_space, "Only this namespace (default: all)");

@@ -161,7 +161,7 @@ int run_demo(const DemoOptions& options) {
   if (!end) return fail(end.error());
   const auto detail = runtime.job(*run).inspect();
   if (!detail) return fail(detail.error());
-  fmt::print("\n{}", job_report(*detail, paint));
+  fmt::print("\n{}", job_report(*detail, {.ledger = true}, paint));
   runtime.stop();
   if (options.store != ":memory:")
     fmt::print("\nIt is all in {}: sqlite3 {} 'select job_id, place, ledger, status from activity_view'\n",

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/job_json.h"
 #include "cli/job_target.h"
+#include "serve/job_json.h"
 
 namespace pawl::cli {
 
@@ -42,7 +42,7 @@ int run(const Options& options) {
 void add_export(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("export", "Write a job as one JSON document");
-  add_store_options(*command, options->store);
+  add_remote_options(*command, options->store);
   add_job_target(*command, options->target);
   command->add_flag("--children", options->children, "With the jobs that it started, and theirs");
   command->callback([options, &exit_code] { exit_code = run(*options); });

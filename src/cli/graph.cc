@@ -89,6 +89,7 @@ void add_graph(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--accept-weaker-store", options->store.accept_weaker,
                     "With --app: use a server whose settings may lose what it acknowledged");
+  add_url_options(*command, options->store);
   command->add_option("--format", options->format, "text, svg or mermaid")
       ->check(CLI::IsMember({"text", "svg", "mermaid"}));
   command->add_option("-o,--output", options->output, "Write to this file instead of the terminal");

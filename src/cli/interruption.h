@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM as a state to query: the first is a request, the second ends the process at once.
+// Ctrl-C and SIGTERM as a state to query, or as a file descriptor to wait for: the first is a request, the second ends
+// the process at once.
 #pragma once
 
 namespace pawl::cli {
@@ -11,6 +12,7 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
   bool asked() const;
+  int descriptor() const;  // becomes readable with the first signal
 };
 
 inline constexpr int exit_code_interrupted = 130;

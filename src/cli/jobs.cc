@@ -1,110 +1,126 @@
-// pawl jobs: the jobs of a store, page by page, also while another process runs it.
+// pawl jobs: which jobs are in a store, page by page, also while another process runs it.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/job_json.h"
+#include "cli/job_filter.h"
 #include "cli/job_report.h"
 #include "cli/job_target.h"
 #include "cli/terminal.h"
+#include "serve/job_json.h"
 
 namespace pawl::cli {
 
 namespace {
 
+constexpr std::uint32_t rows_default = 100;
+constexpr std::uint32_t page_rows = 500;  // read at once of a list without an end
+
 struct Options {
   StoreOptions store;
-  std::string status;
-  std::string name_space;
+  FilterOptions filter;
   std::string after;
   bool newest = false;
-  std::uint32_t rows = 100;
-  std::string graph;
-  std::vector<std::string> where;
-  std::string label;
-  std::string key;
+  bool all = false;
+  bool count = false;
+  bool ids = false;
+  std::uint32_t rows = rows_default;
 };
 
-constexpr JobStatus all_statuses[] = {JobStatus::running,     JobStatus::completed, JobStatus::failed,
-                                      JobStatus::interrupted, JobStatus::parked,    JobStatus::paused};
+// Names of one page are lined up; a page is what is known before it is printed.
+void print_page(const std::vector<JobView>& jobs, const Options& options, const Paint& paint) {
+  if (options.store.json) {
+    for (const JobView& job : jobs) fmt::print("{}\n", job_json(job));
+    return;
+  }
+  std::size_t width = 3;
+  for (const JobView& job : jobs) width = std::max(width, job.id.raw().size());
+  for (const JobView& job : jobs) {
+    if (options.ids) {
+      fmt::print("{}\n", job.id.raw());
+      continue;
+    }
+    fmt::print("{:<{}}  {}  {:<14} {}  {}\n", printable(job.id.raw()), width,
+               paint(ink_of(job.status), fmt::format("{:<11}", name_of(job.status))), job.graph.raw(),
+               time_text(job.created_at), printable(job.reason));
+  }
+}
 
-Result<JobFilter> filter_of(const Options& options) {
-  JobFilter filter;
-  for (const JobStatus status : all_statuses)
-    if (name_of(status) == options.status) filter.status = status;
-  filter.name_space = options.name_space;
-  filter.after = options.after;
-  if (options.newest) filter.order = JobOrder::newest_first;
-  filter.rows_max = options.rows;
-  filter.graph = options.graph;
-  for (const std::string& one : options.where) {
-    const auto equals = one.find('=');
-    if (equals == std::string::npos)
-      return Error{ErrorCode::invalid, fmt::format("--where {}: write ACTIVITY=STATE, such as charge=errored", one)};
-    filter.where.emplace_back(one.substr(0, equals), one.substr(equals + 1));
+int count(Runtime& runtime, const JobFilter& filter, const Options& options) {
+  const auto jobs = runtime.count(filter);
+  if (!jobs) return fail("jobs", jobs.error());
+  if (*jobs == 0)
+    if (const auto known = check_graph(runtime, options.filter); !known) return fail("jobs", known.error());
+  if (options.store.json)
+    fmt::print("{{\"count\":{}}}\n", *jobs);
+  else
+    fmt::print("{}\n", *jobs);
+  return 0;
+}
+
+// One page as one document, as it has always been; all of them as a document in each line.
+int list(Runtime& runtime, JobFilter filter, const Options& options) {
+  const Paint paint = Paint::for_stdout(!options.store.no_color);
+  std::uint64_t seen = 0;
+  for (;;) {
+    const auto jobs = runtime.list(filter);
+    if (!jobs) return fail("jobs", jobs.error());
+    seen += jobs->size();
+    if (seen == 0)
+      if (const auto known = check_graph(runtime, options.filter); !known) return fail("jobs", known.error());
+    if (options.store.json && !options.all) {
+      fmt::print("{}\n", jobs_json(*jobs));
+      return 0;
+    }
+    print_page(*jobs, options, paint);
+    const bool full = jobs->size() == filter.rows_max;
+    if (options.all && full) {
+      filter.after = jobs->back().cursor;
+      continue;
+    }
+    if (options.store.json || options.ids) return 0;
+    if (full)
+      fmt::print("{}\n",
+                 paint(Ink::dim, fmt::format("there may be more: --after {}, --all, or --count", jobs->back().cursor)));
+    else if (seen == 0)
+      fmt::print("{}\n", paint(Ink::dim, "no job matches"));
+    return 0;
   }
-  if (!options.label.empty() || !options.key.empty()) {
-    const auto equals = options.label.find('=');
-    if (!options.label.empty() && equals == std::string::npos)
-      return Error{ErrorCode::invalid, fmt::format("--label {}: write NAME=VALUE, such as shop=north", options.label)};
-    filter.label.emplace();
-    if (!options.label.empty()) filter.label->name = options.label.substr(0, equals);
-    if (!options.label.empty()) filter.label->value = options.label.substr(equals + 1);
-    if (!options.key.empty()) filter.label->key = options.key;
-  }
-  return filter;
 }
 
 int run(const Options& options) {
+  auto filter = filter_of(options.filter, clock_now());
+  if (!filter) return fail("jobs", filter.error());
+  filter->after = options.after;
+  if (options.newest) filter->order = JobOrder::newest_first;
+  filter->rows_max = options.all ? page_rows : options.rows;
+  filter->without_data = !options.store.json;
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("jobs", runtime.error());
-  const auto filter = filter_of(options);
-  if (!filter) return fail("jobs", filter.error());
-  const auto jobs = runtime->list(*filter);
-  if (!jobs) return fail("jobs", jobs.error());
-  if (options.store.json) {
-    fmt::print("{}\n", jobs_json(*jobs));
-    return 0;
-  }
-  const Paint paint = Paint::for_stdout(!options.store.no_color);
-  std::size_t width = 3;
-  for (const JobView& job : *jobs) width = std::max(width, job.id.raw().size());
-  for (const JobView& job : *jobs)
-    fmt::print("{:<{}}  {}  {:<14} {}  {}\n", job.id.raw(), width,
-               paint(ink_of(job.status), fmt::format("{:<11}", name_of(job.status))), job.graph.raw(),
-               time_text(job.created_at), printable(job.reason));
-  if (jobs->size() == options.rows)
-    fmt::print("{}\n", paint(Ink::dim, fmt::format("there may be more: --after {}", jobs->back().cursor)));
-  else if (jobs->empty())
-    fmt::print("{}\n", paint(Ink::dim, "no job matches"));
-  return 0;
+  return options.count ? count(*runtime, *filter, options) : list(*runtime, std::move(*filter), options);
 }
 
 }  // namespace
 
 void add_jobs(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("jobs", "List the jobs of a store; --status parked is the dead letter list");
-  add_store_options(*command, options->store);
-  command->add_option("--status", options->status, "Only jobs in this state")
-      ->check(CLI::IsMember({"running", "completed", "failed", "interrupted", "parked", "paused"}));
-  command->add_option("--namespace", options->name_space, "Only this namespace (default: all)");
-  command->add_option("--graph", options->graph, "Only jobs of this graph");
-  command
-      ->add_option("--where", options->where, "Only jobs whose activity stands so: ACTIVITY=STATE, e.g. charge=errored")
-      ->needs("--graph");
-  command
-      ->add_option("--label", options->label, "Only jobs that the graph's stats index so: NAME=VALUE, e.g. shop=north")
-      ->needs("--graph");
-  command->add_option("--key", options->key, "Only jobs with this stats.key")->needs("--graph");
+  CLI::App* command =
+      app.add_subcommand("jobs", "List or count the jobs of a store; --status parked is the dead letter list");
+  add_remote_options(*command, options->store);
+  add_filter_options(*command, options->filter);
+  command->add_option("--namespace", options->filter.name_space, "Only this namespace (default: all)");
   CLI::Option* newest = command->add_flag("--newest", options->newest, "The newest first, of those that are there now");
   command->add_flag("--oldest")->description("The oldest first (default)")->excludes(newest);
+  CLI::Option* counts = command->add_flag("--count", options->count, "How many there are");
   command->add_option("--after", options->after,
                       "Go on behind this cursor, that of a job of an earlier page in the same order");
   command->add_option("--rows", options->rows, "Rows at the most")->capture_default_str()->check(CLI::Range(1, 10'000));
+  command->add_flag("--all", options->all, "All of them; with --json a document in each line")->excludes(counts);
+  command->add_flag("--ids", options->ids, "Only their ids, for other commands")->excludes(counts);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -5,9 +5,12 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "mapping/suggest.h"
 
 namespace {
 
@@ -36,6 +39,43 @@ void explain_dash(const CLI::App& app, int argc, char** argv) {
   }
 }
 
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+bool is_command(const CLI::App& app, const std::string& word) {
+  for (const CLI::App* command : commands_of(app))
+    if (command->get_name() == word) return true;
+  return false;
+}
+
+// What was probably meant by a word that is no command, or no option of the command.
+void suggest(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> names;
+  std::string wrong;
+  const CLI::App* chosen = nullptr;
+  for (const CLI::App* command : commands_of(app))
+    if (argc > 1 && command->get_name() == argv[1]) chosen = command;
+  if (chosen == nullptr) {
+    if (argc < 2) return;
+    wrong = argv[1];
+    for (const CLI::App* command : commands_of(app)) names.push_back(command->get_name());
+  } else {
+    for (const CLI::Option* option : chosen->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (int i = 2; i < argc && wrong.empty(); ++i) {
+      const std::string word = argv[i];
+      const std::string name = word.substr(0, word.find('='));
+      if (name.starts_with("--") && name.size() > 2 && chosen->get_option_no_throw(name) == nullptr) wrong = name;
+    }
+  }
+  if (wrong.empty()) return;
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view near = pawl::mapping::nearest(wrong, known);
+  if (!near.empty())
+    std::fprintf(stderr, "Did you mean %s%s?\n", chosen == nullptr ? "pawl " : "", std::string(near).c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,9 +91,14 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    if (code != 0) explain_dash(app, argc, argv);
-    return code;
+    // --help and --version are no errors; all that cannot be read is wrong input (docs/RUN.md, exit codes).
+    if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1]))
+      std::fprintf(stderr, "pawl: there is no command %s; pawl --help lists them\n", pawl::printable(argv[1]).c_str());
+    else if (app.exit(error) == 0)
+      return 0;
+    suggest(app, argc, argv);
+    explain_dash(app, argc, argv);
+    return 2;
   }
   return exit_code;
 }

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "base/utf8.h"
-#include "cli/job_json.h"
+#include "serve/job_json.h"
 
 namespace pawl::cli {
 

@@ -13,7 +13,6 @@
 #include "cli/app_topics.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
-#include "cli/job_json.h"
 #include "cli/job_report.h"
 #include "cli/job_target.h"
 #include "cli/json_argument.h"
@@ -23,6 +22,7 @@
 #include "graph/check.h"
 #include "graph/report.h"
 #include "mapping/json_parse.h"
+#include "serve/job_json.h"
 
 namespace pawl::cli {
 
@@ -42,7 +42,9 @@ struct Options {
   std::string job;
   std::uint32_t threads = 4;
   bool fresh = false;
+  bool reject = false;
   bool development = false;
+  bool compat_hotmesh = false;
   bool quiet = false;
 };
 
@@ -70,7 +72,7 @@ Result<Plan> make_plan(const Options& options) {
   auto input = options.input.empty() ? Result<Payload>(Payload("{}")) : read_json_argument("--input", options.input);
   if (!input) return input.error();
   plan.input = std::move(*input);
-  const graph::Checked checked = graph::check_file(options.file);
+  const graph::Checked checked = graph::check_file(options.file, {.force_hotmesh = options.compat_hotmesh});
   if (!checked.could_read) return Error{ErrorCode::not_found, fmt::format("{} cannot be read", options.file)};
   if (checked.app == nullptr)
     return Error{ErrorCode::invalid,
@@ -110,11 +112,11 @@ class Session {
                  [&progress](const std::string& text) { progress.warn("pawl run: " + printable(text)); }) {}
 
   Status start() {
-    const auto deployed = runtime_.deploy(AppFile{options_.file}, {.development = options_.development});
+    const auto deployed = runtime_.deploy(
+        AppFile{options_.file}, {.development = options_.development, .compat_hotmesh = options_.compat_hotmesh});
     if (!deployed) return deployed.error();
     for (const WorkerSpec& spec : plan_.workers) {
-      const auto served = runtime_.serve(
-          spec.topic, [this, command = spec.command](Work& work) { return workers_.run(command, work); });
+      const auto served = runtime_.serve(spec.topic, [this, spec](Work& work) { return workers_.run(spec, work); });
       if (!served) return served;
     }
     runtime_.observe([this](const Event& event) { progress_.show(event); }).keep();
@@ -147,13 +149,6 @@ class Session {
   const std::string& job() const { return job_; }
 
  private:
-  static std::optional<std::string> job_name(Runtime& runtime, RunId run) {
-    const auto detail = runtime.job(run).inspect();
-    if (detail) return detail->job.id.raw();
-    if (detail.error().code == ErrorCode::not_found) return std::to_string(run.raw());
-    return std::nullopt;
-  }
-
   // The newest open job of the graph, by creation time: run numbers of two lanes have no common order.
   Result<std::optional<JobView>> find_open() {
     std::optional<JobView> newest;
@@ -185,9 +180,11 @@ class Session {
   }
 
   Status submit() {
-    const auto job =
-        runtime_.start(plan_.graph->subscribes, plan_.input,
-                       {.id = options_.job, .reuse = options_.fresh ? IdReuse::after_close : IdReuse::attach});
+    const auto job = runtime_.start(plan_.graph->subscribes, plan_.input,
+                                    {.id = options_.job,
+                                     .reuse = options_.reject  ? IdReuse::reject
+                                              : options_.fresh ? IdReuse::after_close
+                                                               : IdReuse::attach});
     if (!job) return job.error();
     follow(job->id(), job->run());
     if (job->created())
@@ -293,12 +290,18 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--topic", options->topic, "Which graph (default: the only one, or the first public one)");
   command->add_option("--input", options->input, "The job's input: JSON, @FILE, or @- (default: {})");
   command
-      ->add_option("--worker", options->workers, "TOPIC=COMMAND: a shell command that serves a topic; may be repeated")
+      ->add_option(
+          "--worker", options->workers,
+          "TOPIC=COMMAND, or TOPIC[attempts=3,timeout=30s,at-once=2]=COMMAND: a shell command that serves a topic")
       ->allow_extra_args(false);
   command->add_option("--job", options->job, "The job's id (default: the open job, the graph's own, or a fresh one)");
   command->add_flag("--dev", options->development,
                     "For development: changed content under a version that is deployed takes its place for new jobs");
+  command->add_flag("--compat-hotmesh", options->compat_hotmesh,
+                    "Read the app as HotMesh does, as if it said compat: hotmesh");
   command->add_flag("--new", options->fresh, "Start another job although one is open");
+  command->add_flag("--reject", options->reject, "An id that is taken is an error, not the job that has it")
+      ->needs("--job");
   command->add_option("--workers", options->threads, "How many commands run at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));

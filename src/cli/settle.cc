@@ -64,7 +64,7 @@ int complete(const CompleteOptions& options) {
 void add_settle(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<SettleOptions>();
   CLI::App* command = app.add_subcommand("settle", "Say what became of an effect that is unknown");
-  add_store_options(*command, options->store);
+  add_remote_options(*command, options->store);
   add_job_target(*command, options->target);
   command->add_option("activity", options->activity, "The activity's name")->required();
   command->add_option("--address", options->address, "Its address, where it has several instances, such as ,0,1");
@@ -87,7 +87,7 @@ void add_settle(CLI::App& app, int& exit_code) {
 void add_complete(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompleteOptions>();
   CLI::App* command = app.add_subcommand("complete", "Answer work that was promised for later");
-  add_store_options(*command, options->store);
+  add_remote_options(*command, options->store);
   command->add_option("token", options->token, "The token of the work (Work::token, or pawl show)")->required();
   command->add_option("--output", options->output, "The answer");
   command->add_option("--error", options->error, "The work failed; the error");

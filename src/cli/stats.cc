@@ -87,7 +87,7 @@ void add_stats(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("stats", "Show what was measured of a graph's jobs (stats.measures)");
   command->add_option("topic", options->filter.topic, "What the graph subscribes to")->required();
-  add_store_options(*command, options->store);
+  add_remote_options(*command, options->store);
   auto* key = command->add_option("--key", options->key, "Only this key (default: all)");
   command->add_option("--from", options->filter.from, "The first slice, such as 202402291305");
   command->add_option("--to", options->filter.to, "The last slice");

@@ -38,6 +38,10 @@ const char* code_of(Ink ink) {
 
 }  // namespace
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 Paint Paint::for_stdout(bool allowed) { return Paint(allowed && colours(STDOUT_FILENO)); }
 Paint Paint::for_stderr(bool allowed) { return Paint(allowed && colours(STDERR_FILENO)); }
 

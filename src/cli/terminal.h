@@ -1,12 +1,16 @@
 // Colours for people, plain text otherwise: off when the stream is not a terminal, when NO_COLOR is set, or when asked.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace pawl::cli {
 
 enum class Ink { plain, dim, bold, red, green, yellow, blue, cyan };
+
+// "1 job", "2 jobs".
+std::string counted(std::uint64_t count, std::string_view noun);
 
 class Paint {
  public:

@@ -42,7 +42,7 @@ int run(const Options& options) {
 void add_topics(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("topics", "Show, pause and resume topics: a paused one hands out no work");
-  add_store_options(*command, options->store);
+  add_remote_options(*command, options->store);
   command->add_option("--pause", options->pause, "A topic to pause");
   command->add_option("--resume", options->resume, "A topic to resume");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -160,6 +161,8 @@ struct Bundle {
   BundleId id{0};
   std::variant<JobHead, MailboxHead> head;
   std::vector<Write> writes;
+  // Of activities that close: the attributes of their spans. For observers; no store keeps them.
+  std::vector<std::pair<ActivitySeq, Payload>> telemetry{};
   friend bool operator==(const Bundle&, const Bundle&) = default;
 };
 

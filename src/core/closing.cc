@@ -59,9 +59,6 @@ End end_of(const Draft& draft, const Payload& data) {
              Payload(format("{{\"code\":{},\"message\":{}}}", code, json_quoted(draft.reason())))};
 }
 
-// The final status of a job whose last obligation is gone.
-JobStatus drained(const Draft& draft) { return draft.code() != 0 ? JobStatus::failed : JobStatus::completed; }
-
 // A job that completes must have the data that its graph promises; otherwise it fails permanently. A job that ends with
 // an error keeps that error, and its reason also names the missing data.
 JobStatus check_data(Draft& draft, const Program& program, const Sight& sight, JobStatus status) {
@@ -152,7 +149,7 @@ Status give_back(Context& context, ActivitySeq of) {
   draft.step_semaphore(-1, *stepped);
   if (!stepped->threshold_hit) return {};
   enter_through(context, of);
-  const auto closed = close_job(context, drained(draft), true);
+  const auto closed = close_job(context, draft.final_status(), true);
   if (!closed) return closed;
   finish_job(context, std::nullopt);
   return {};

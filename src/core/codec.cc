@@ -85,6 +85,7 @@ class Decoder {
   void get(ActivityStatus& value) { get_enum(value, ActivityStatus::skipped); }
   void get(Announce::What& value) { get_enum(value, Announce::What::end); }
   void get(double& value) { value = std::bit_cast<double>(number()); }
+  void get(Speaker& value) { get_enum(value, Speaker::cycle); }
   void get(TimeUp::What& value) { get_enum(value, TimeUp::What::retry); }
   template <class T>
   void get_enum(T& value, T last) {
@@ -197,7 +198,9 @@ Result<T> decode_any(std::string_view bytes, T blank, const char* what) {
 std::string encode(const Bundle& bundle) { return encode_any(bundle); }
 std::string encode(const Body& body) { return encode_any(body); }
 std::string encode(const Envelope& envelope) { return encode_any(envelope); }
-std::string encode(const WorkLife& life) { return encode_any(life); }
+std::string encode(const WorkLife& life) { return encode_any(StoredLife{life}); }
+std::string encode(const StartInput& start) { return encode_any(start); }
+Result<StartInput> decode_start(std::string_view bytes) { return decode_any(bytes, StartInput{}, "start"); }
 
 Payload encode(const KindState& state) {
   return std::holds_alternative<std::monostate>(state) ? Payload() : Payload(encode_any(stored(state)));
@@ -210,7 +213,10 @@ Result<KindState> decode_kind_state(std::string_view bytes) {
 
 Result<Bundle> decode_bundle(std::string_view bytes) { return decode_any(bytes, Bundle{}, "bundle"); }
 Result<Body> decode_body(std::string_view bytes) { return decode_any(bytes, Body{}, "message"); }
-Result<WorkLife> decode_life(std::string_view bytes) { return decode_any(bytes, WorkLife{}, "work item's life"); }
+Result<WorkLife> decode_life(std::string_view bytes) {
+  auto stored = decode_any(bytes, StoredLife{}, "work item's life");
+  return stored ? Result<WorkLife>(std::move(stored->life)) : Result<WorkLife>(stored.error());
+}
 Result<Envelope> decode_envelope(std::string_view bytes) { return decode_any(bytes, Envelope{}, "message on its way"); }
 
 }  // namespace pawl::core

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "core/bundle.h"
+#include "core/carried.h"
 #include "pawl/result.h"
 
 namespace pawl::core {
@@ -27,6 +28,9 @@ Result<Body> decode_body(std::string_view bytes);
 
 std::string encode(const Envelope& envelope);
 Result<Envelope> decode_envelope(std::string_view bytes);
+
+std::string encode(const StartInput& start);
+Result<StartInput> decode_start(std::string_view bytes);
 
 std::string encode(const WorkLife& life);
 Result<WorkLife> decode_life(std::string_view bytes);

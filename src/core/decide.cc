@@ -13,34 +13,53 @@ namespace pawl::core {
 
 namespace {
 
+// What a stopped job takes: requests to the job itself. A person's answer to a hook is like a signal: it was accepted,
+// and stays until the job continues.
+bool is_taken_while_stopped(const Context& context) {
+  const Body& body = context.delivery.message.body;
+  const auto* given = std::get_if<GiveAnswer>(&body);
+  if (given == nullptr) return is_control(body);
+  const Activity* activity = context.draft.find(given->activity);
+  return activity == nullptr || context.node(*activity).kind != Graph::Kind::hook;
+}
+
 Progress take(Context& context) {
   if (is_undone(context, context.delivery.message.body)) return acknowledge(context);
-  if (is_stopped(context.draft.status()) && !is_control(context.delivery.message.body)) return keep_answer(context);
-  return std::visit(
-      Overloaded{
-          [&](const Start& start_message) { return start(context, start_message); },
-          [&](const Transition& transition) { return leg1(context, transition); },
-          [&](const Reply& reply) { return take_reply(context, reply); },
-          [&](const Resume& message) { return kinds::resume(context, message); },
-          [&](const TimeUp& message) { return kinds::time_up(context, message); },
-          [&](const ChildDone& message) { return kinds::child_done(context, message); },
-          [&](const Reenter& message) { return kinds::reenter(context, message); },
-          [&](const Arrive& message) { return kinds::arrive(context, message); },
-          [&](const Item& message) { return kinds::take_item(context, message); },
-          [&](const Expand& message) { return kinds::expand(context, message); },
-          [&](const Unlabel& message) { return kinds::unlabel(context, message); },
-          [&](const EndJob& message) { return end_job(context, message); },
-          [&](const NoReply& message) { return no_reply(context, message); },
-          [&](const Verdict& verdict) { return settle(context, verdict); },
-          [&](const Interrupt& message) { return interrupt(context, message); },
-          [&](const Pause& message) { return pause(context, message); },
-          [&](const Proceed&) { return proceed(context); },
-          [&](const Redrive&) { return redrive(context); },
-          // Messages for a mailbox, messages that created the job, or messages that only people read: not for a running
-          // job.
-          each_of<Register, Signal, Withdraw, Taken, Expire, StartChild, Refused>([&] { return acknowledge(context); }),
-      },
-      context.delivery.message.body);
+  if (is_stopped(context.draft.status()) && !is_taken_while_stopped(context)) return keep_answer(context);
+  return std::visit(Overloaded{
+                        [&](const Start& start_message) { return start(context, start_message); },
+                        [&](const Transition& transition) { return leg1(context, transition); },
+                        [&](const Reply& reply) { return take_reply(context, reply); },
+                        [&](const Resume& message) { return kinds::resume(context, message); },
+                        [&](const TimeUp& message) { return kinds::time_up(context, message); },
+                        [&](const ChildDone& message) { return kinds::child_done(context, message); },
+                        [&](const Reenter& message) { return kinds::reenter(context, message); },
+                        [&](const Arrive& message) { return kinds::arrive(context, message); },
+                        [&](const Item& message) { return kinds::take_item(context, message); },
+                        [&](const Expand& message) { return kinds::expand(context, message); },
+                        [&](const Unlabel& message) { return kinds::unlabel(context, message); },
+                        [&](const EndJob& message) { return end_job(context, message); },
+                        [&](const NoReply& message) { return no_reply(context, message); },
+                        [&](const Verdict& verdict) { return settle(context, verdict); },
+                        [&](const Interrupt& message) { return interrupt(context, message); },
+                        [&](const Cancel& message) { return cancel(context, message); },
+                        [&](const Pause& message) { return pause(context, message); },
+                        [&](const Proceed&) { return proceed(context); },
+                        [&](const Redrive&) { return redrive(context); },
+                        [&](const GiveAnswer& message) { return give_answer(context, message); },
+                        // Messages for a mailbox, messages that created the job, or messages that only people read: not
+                        // for a running job.
+                        each_of<Register, Signal, Withdraw, Taken, Expire, DropSignal, StartChild, Refused>(
+                            [&] { return acknowledge(context); }),
+                    },
+                    context.delivery.message.body);
+}
+
+// The activity that a signal, or a person in its place, concludes.
+std::optional<ActivitySeq> signalled_by(const Body& body) {
+  if (const auto* resume = std::get_if<Resume>(&body)) return resume->activity;
+  if (const auto* given = std::get_if<GiveAnswer>(&body)) return given->activity;
+  return std::nullopt;
 }
 
 // A hook's timer and a signal for the hook may both be here. The signal was accepted before it was known that the time
@@ -49,7 +68,7 @@ Progress take(Context& context) {
 void put_signals_before_times(std::span<const Delivery> deliveries, std::vector<std::size_t>& order) {
   std::unordered_map<ActivitySeq, std::size_t> last_signals;  // the index of the last signal
   for (const std::size_t i : order)
-    if (const auto* resume = std::get_if<Resume>(&deliveries[i].message.body)) last_signals[resume->activity] = i;
+    if (const auto activity = signalled_by(deliveries[i].message.body)) last_signals[*activity] = i;
   if (last_signals.empty()) return;
   std::vector<std::size_t> sorted;
   std::unordered_map<std::size_t, std::vector<std::size_t>> behind;  // the messages that come after a signal
@@ -91,7 +110,11 @@ Progress stop_job(Context& context, const Error& why) {
   const Body& body = context.delivery.message.body;
   const auto* answer = std::get_if<Reply>(&body);
   const bool refused = answer != nullptr && refuse(context, *answer);
-  if (!refused && !context.stored()) {
+  // A person's answer that cannot be taken either is refused for good: they see why, and give another one. Not if some
+  // of its steps are committed: then it counts.
+  const bool given = std::holds_alternative<GiveAnswer>(body) && draft.find_message(context.guid()) == nullptr;
+  if (given && context.stored()) draft.consume(context.guid());
+  if (!refused && !given && !context.stored()) {
     const WorkItem* item = nullptr;
     if (const auto* reply = std::get_if<Reply>(&body); reply != nullptr && reply->status == ReplyStatus::success)
       item = draft.find_work(reply->activity);
@@ -101,7 +124,7 @@ Progress stop_job(Context& context, const Error& why) {
     if (item != nullptr) draft.drop_work(WorkItem(*item));
   }
   draft.park(to_string(why));
-  return Progress::parked;
+  return given ? Progress::finished : Progress::parked;
 }
 
 // One pass over the deliveries.
@@ -115,6 +138,8 @@ class Pass {
       const Progress progress = serve(deliveries[index], index);
       if (found_) return;
       if (progress == Progress::commit_first || progress == Progress::parked) break;
+      // The job continues: what waited for that goes before what came later, so all of it is put in order again.
+      if (is_stopped(draft_.base().job.status) && draft_.active()) break;
       const bool full = draft_.write_count() >= limits::messages_per_bundle_max;
       if (!draft_.empty() && (options_.fusion == Fusion::off || full)) break;
     }

@@ -64,6 +64,34 @@ const WorkItem* Draft::find_work(ActivitySeq seq) const {
   return changed == changed_work_.end() ? nullptr : &changed->second;
 }
 
+const Draft::Brought* Draft::brought() const {
+  if (brought_) return &*brought_;
+  const Activity* trigger = find(ActivitySeq(0));
+  if (trigger == nullptr || trigger->state.empty()) return nullptr;
+  brought_.emplace();
+  if (auto start = unpack_start(trigger->state)) {
+    for (Carried& one : start->carried) {
+      std::pair place(one.node, std::string(one.at.text()));
+      brought_->carried.emplace(std::move(place), std::move(one));
+    }
+    brought_->trace = std::move(start->trace);
+  }
+  return &*brought_;
+}
+
+const Carried* Draft::carried(std::uint32_t node, const ledger::Dimensions& at) const {
+  const Brought* all = brought();
+  if (all == nullptr || all->carried.empty()) return nullptr;
+  const auto found = all->carried.find({node, std::string(at.text())});
+  return found == all->carried.end() ? nullptr : &found->second;
+}
+
+const std::optional<std::string>& Draft::trace() const {
+  static const std::optional<std::string> none;
+  const Brought* all = brought();
+  return all == nullptr ? none : all->trace;
+}
+
 void Draft::put(Activity activity) {
   touched_ = true;
   const ActivitySeq seq = activity.seq;
@@ -250,7 +278,7 @@ Bundle Draft::build(Epoch epoch, BundleId id) && {
       if (!taken_back_.contains(i)) kept.push_back(std::move(writes_[i]));
     writes_ = std::move(kept);
   }
-  return Bundle{base_.job.run, epoch, base_.job.rev, id, std::move(head_), std::move(writes_)};
+  return Bundle{base_.job.run, epoch, base_.job.rev, id, std::move(head_), std::move(writes_), std::move(telemetry_)};
 }
 
 }  // namespace pawl::core

@@ -2,13 +2,16 @@
 // job can go into one bundle, each based on the one before. The state itself is not changed.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/bundle.h"
+#include "core/carried.h"
 #include "core/job_state.h"
 
 namespace pawl::core {
@@ -33,11 +36,22 @@ class Draft {
   const MessageRecord* find_message(const Guid& guid) const;
   const MessageRecord* find_message(ActivitySeq activity, std::uint32_t plane) const;
   const WorkItem* find_work(ActivitySeq seq) const;
+  // What this run brought along for an instance; null: nothing.
+  const Carried* carried(std::uint32_t node, const ledger::Dimensions& at) const;
+  const std::optional<std::string>& trace() const;  // the trace context that the job was started with
   const Payload& data() const { return head_.data ? *head_.data : base_.job.data; }  // what all activities share
-  std::int32_t code() const { return head_.code < 0 ? -head_.code : head_.code; }
+  std::int32_t code() const { return head_.code < 0 ? -head_.code & ~cancelled_bit : head_.code; }
   // The job failed and is being undone: only undo activities run. Stored as the sign of the code.
   bool undoing() const { return head_.code < 0; }
   void begin_undo() { head_.code = -code(); }
+  // It is being undone because somebody cancelled it: it ends as interrupted, not as failed.
+  bool cancelled() const { return undoing() && (-head_.code & cancelled_bit) != 0; }
+  // Of a job whose last obligation is gone.
+  JobStatus final_status() const {
+    if (code() == 0) return JobStatus::completed;
+    return cancelled() ? JobStatus::interrupted : JobStatus::failed;
+  }
+  void mark_cancelled() { head_.code = -(code() | cancelled_bit); }
   const std::string& reason() const { return head_.reason ? *head_.reason : base_.job.reason; }
 
   ActivitySeq next_activity() const { return ActivitySeq(head_.next_activity); }
@@ -55,6 +69,9 @@ class Draft {
   void put_label(Label label);
   void drop_label(Label label);
   void add_measure(Measure measure);
+  void note_telemetry(ActivitySeq activity, Payload attributes) {
+    telemetry_.emplace_back(activity, std::move(attributes));
+  }
   void announce(Announce announcement);
   // The end was announced: the result is known. The job is removed its keep time after this moment.
   void announce_end(Payload result, Instant now);
@@ -81,12 +98,20 @@ class Draft {
   Bundle build(Epoch epoch, BundleId id) &&;
 
  private:
+  static constexpr std::int32_t cancelled_bit = JobRow::cancelled_bit;
+  struct Brought {                                                     // by the run from its start
+    std::map<std::pair<std::uint32_t, std::string>, Carried> carried;  // by node and place
+    std::optional<std::string> trace;
+  };
+  const Brought* brought() const;
+
   const JobState& base_;
   bool touched_ = false;
   std::int64_t semaphore_;
   JobHead head_;
   std::optional<Duration> keep_;
   std::vector<Write> writes_;
+  std::vector<std::pair<ActivitySeq, Payload>> telemetry_;
   std::unordered_set<Guid> consumed_;
   // The index of a row's write in writes_, so that a second write of the row replaces the first.
   std::unordered_map<ActivitySeq, std::size_t> activity_writes_;
@@ -95,6 +120,7 @@ class Draft {
   std::unordered_map<ActivitySeq, std::size_t> work_writes_;
   std::unordered_map<ActivitySeq, WorkItem> changed_work_;  // as a ChangeWork leaves it
   std::unordered_set<std::size_t> taken_back_;              // writes that have no effect
+  mutable std::optional<Brought> brought_;                  // from the trigger's state, read when it is first needed
 };
 
 }  // namespace pawl::core

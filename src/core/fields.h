@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/bundle.h"
+#include "core/carried.h"
 #include "core/stored_kind_state.h"
 
 namespace pawl::core {
@@ -24,6 +25,7 @@ PAWL_FIELDS(Signal, v.data, v.status, v.code)
 PAWL_FIELDS(Resume, v.activity, v.registration, v.data, v.status, v.code)
 PAWL_FIELDS(NoReply, v.activity, v.token, v.why)
 PAWL_FIELDS(Interrupt, v.code, v.reason)
+PAWL_FIELDS(Cancel, v.code, v.reason)
 PAWL_FIELDS(Pause, v.reason)
 PAWL_FIELDS(Proceed)
 PAWL_FIELDS(Redrive)
@@ -45,6 +47,15 @@ PAWL_FIELDS(Expand, v.activity, v.graph, v.label, v.after, v.page, v.told, v.scr
 PAWL_FIELDS(Unlabel, v.label)
 PAWL_FIELDS(Taken, v.registration, v.resume)
 PAWL_FIELDS(Refused, v.activity, v.status, v.code, v.data)
+PAWL_FIELDS(GiveAnswer, v.activity, v.code, v.data)
+PAWL_FIELDS(DropSignal, v.signal)
+PAWL_FIELDS(Carried, v.node, v.at, v.answered, v.status, v.code, v.data, v.speaker, v.request, v.child, v.failed)
+PAWL_FIELDS(EarlierRun, v.run, v.ended_at, v.code, v.reason)
+template <class Codec>
+void fields_of(Codec& codec, StartInput& v) {
+  codec(v.input, v.carried, v.earlier);
+  codec.at_the_end(v.trace);
+}
 PAWL_FIELDS(Message, v.guid, v.body)
 PAWL_FIELDS(MailboxKey, v.name_space, v.topic, v.key)
 PAWL_FIELDS(JobKey, v.name_space, v.id)
@@ -52,16 +63,28 @@ PAWL_FIELDS(Envelope, v.to, v.message)
 PAWL_FIELDS(Activity, v.seq, v.node, v.at, v.parent, v.ledger, v.status, v.code, v.opened_at, v.closed_at, v.output,
             v.state)
 PAWL_FIELDS(MessageRecord, v.guid, v.activity, v.ledger, v.output)
-PAWL_FIELDS(WorkLife, v.queue_timeout, v.attempt_timeout, v.heartbeat_timeout, v.deadline, v.at_most_once, v.unknown,
-            v.queue_by, v.attempt_by, v.heartbeat_by, v.failures, v.failure_code, v.failure, v.progress)
+#define PAWL_LIFE(v)                                                                                          \
+  v.queue_timeout, v.attempt_timeout, v.heartbeat_timeout, v.deadline, v.at_most_once, v.unknown, v.queue_by, \
+      v.attempt_by, v.heartbeat_by, v.failures, v.failure_code, v.failure, v.progress
+PAWL_FIELDS(WorkLife, PAWL_LIFE(v), v.trace)  // within a bundle
+struct StoredLife {
+  WorkLife life;
+};
+template <class Codec>
+void fields_of(Codec& codec, StoredLife& v) {
+  codec(PAWL_LIFE(v.life));
+  codec.at_the_end(v.life.trace);
+}
 PAWL_FIELDS(WorkItem, v.run, v.activity, v.topic, v.request, v.token, v.worker, v.epoch, v.lease_until, v.runs, v.input,
             v.priority, v.visible_at, v.held, v.plain_key, v.life)
 PAWL_FIELDS(AwaitState::Tries, v.failed, v.again_at)
+PAWL_FIELDS(FailedAttempt, v.at, v.code, v.error)
 template <class Codec>
 void fields_of(Codec& codec, StoredKindState& v) {
   codec(v.request, v.wakes_at, v.times_out_at, v.mailbox, v.child, v.arrived, v.skipped, v.owes, v.closer, v.items,
         v.parallel, v.begun, v.done);
   codec.at_the_end(v.tries);
+  codec.at_the_end(v.attempts);
 }
 PAWL_FIELDS(MailboxEntry, v.seq, v.guid, v.what, v.expires_at, v.offered_to)
 PAWL_FIELDS(SemaphoreStep, v.before, v.delta, v.threshold, v.hit)

@@ -140,7 +140,7 @@ std::vector<Pinned> pinned() {
       {"Consume", encode(bundle_of(Consume{Guid{1, 2}})), "8180808080802002038080020000000000000000000000000001040102"},
       {"PutWork", encode(bundle_of(PutWork{item()})),
        "8180808080802002038080020000000000000000000000000001058180808080802001037061790102ac0201770"
-       "480010502696e0000000000000000000000000000000000"},
+       "480010502696e000000000000000000000000000000000000"},
       {"DropWork", encode(bundle_of(DropWork{ActivitySeq(1), WorkToken(300)})),
        "81808080808020020380800200000000000000000000000000010601ac02"},
       {"Sweep", encode(bundle_of(Sweep{Guid{1, 2}})), "818080808080200203808002000000000000000000000000000107010102"},
@@ -152,7 +152,7 @@ std::vector<Pinned> pinned() {
       {"ChangeWork",
        encode(bundle_of(ChangeWork{ActivitySeq(1), WorkToken(300), true, Instant::from_micros(5), life()})),
        "81808080808020020380800200000000000000000000000000010b01ac02010a0204060801010a0c0e08e807016"
-       "60170"},
+       "6017000"},
       {"HoldWork", encode(bundle_of(HoldWork{true})), "81808080808020020380800200000000000000000000000000010c01"},
       {"WorkLife", encode(life()), "0204060801010a0c0e08e80701660170"},
       {"Start", encode(Body(Start{"in"})), "0002696e"},
@@ -187,6 +187,8 @@ std::vector<Pinned> pinned() {
                           ReplyStatus::pending, 202})),
        "15010167016b016e01760902ac020101740164019403"},
       {"Refused", encode(Body(Refused{ActivitySeq(1), ReplyStatus::success, 200, "d"})), "18010090030164"},
+      {"GiveAnswer", encode(Body(GiveAnswer{ActivitySeq(1), 200, "d"})), "190190030164"},
+      {"DropSignal", encode(Body(DropSignal{Guid{1, 2}})), "1a0102"},
       {"Unlabel", encode(Body(Unlabel{Label{"k", "n", "v"}})), "16016b016e0176"},
       {"PutLabel", encode(bundle_of(PutLabel{Label{"k", "n", "v"}})),
        "81808080808020020380800200000000000000000000000000010d016b016e0176"},
@@ -201,6 +203,7 @@ std::vector<Pinned> pinned() {
       {"OfferEntry", encode(bundle_of(OfferEntry{5, Guid{1, 2}, Guid{3, 4}})),
        "818080808080200203808002000000000000000000000000000111050102010304"},
       {"Taken", encode(Body(Taken{Guid{1, 2}, Guid{3, 4}})), "1701020304"},
+      {"Cancel", encode(Body(Cancel{410, "why"})), "1bb40603776879"},
       {"ToRun", encode(to_run), "0009ffffffffffffffffff0101000178"},
       {"ToJob", encode(to_job), "02016e016affffffffffffffffff0101000178"},
       {"ToMailbox", encode(to_mailbox), "01016e0174016bffffffffffffffffff0101000178"},
@@ -226,6 +229,34 @@ TEST(golden, tries_of_an_await_are_added_at_the_end) {
   EXPECT_FALSE(decode_kind_state(before + "\x03")) << "half of them";
   EXPECT_FALSE(decode_kind_state(before + std::string("\x03\x0e\x00", 3))) << "more than them";
   EXPECT_EQ(hex(encode(Body(TimeUp{ActivitySeq(1), TimeUp::What::retry}))), "0c0102");
+}
+
+// Of a worker whose attempts failed: behind the tries, which are blank.
+TEST(golden, failed_attempts_are_added_at_the_end) {
+  WorkState state;
+  state.attempts = {{Instant::from_micros(7), 503, "busy"}, {Instant::from_micros(9), 500, ""}};
+  const std::string bytes = encode(state).str();
+  EXPECT_EQ(hex(bytes), "00000000000000000000000100000000020eee07046275737912e80700");
+  EXPECT_EQ(*decode_kind_state(bytes), KindState(state));
+  EXPECT_FALSE(decode_kind_state(bytes.substr(0, bytes.size() - 1))) << "cut";
+  EXPECT_FALSE(decode_kind_state(bytes + std::string(1, '\0'))) << "more than them";
+}
+
+// Work without a trace has the same bytes as before traces were kept, and old bytes can be read.
+TEST(golden, the_trace_of_work_and_of_a_start_is_added_at_the_end) {
+  WorkLife life;
+  life.failures = 3;
+  const std::string before = encode(life);
+  life.trace = "00-x";
+  EXPECT_EQ(encode(life), before + "\x04" + "00-x");
+  EXPECT_EQ(*decode_life(encode(life)), life);
+  EXPECT_FALSE(decode_life(before)->trace);
+  StartInput start{Payload("in"), {}, {EarlierRun{}}};
+  const std::string started = encode(start);
+  start.trace = "00-y";
+  EXPECT_EQ(encode(start), started + "\x04" + "00-y");
+  EXPECT_EQ(decode_start(encode(start))->trace, "00-y");
+  EXPECT_FALSE(decode_start(started)->trace);
 }
 
 // One stored row has the fields of all kinds; the kind follows from the fields that are set.

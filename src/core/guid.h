@@ -49,6 +49,7 @@ struct Guid {
     told = 26,
     taken = 27,
     refused = 28,
+    drop = 29,
   };
 
   static constexpr Guid of_run(RunId run) {

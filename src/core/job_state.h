@@ -58,11 +58,14 @@ struct JobRow {
   std::uint32_t redrives = 0;    // each one grants all attempts again
   Payload data;                  // what its activities share; empty: nothing yet
   // The error code that ends the job, perhaps after other branches finish; 0: none. Negative: the job failed with this
-  // code and is undoing what it did (Draft::undoing).
+  // code and is undoing what it did (Draft::undoing); with cancelled_bit, because somebody cancelled it.
   std::int32_t code = 0;
   std::optional<ParentLink> parent;  // the job that started it, if any
   JobSecret secret{Guid{}};          // the names of its work are derived from it; never shown
   friend bool operator==(const JobRow&, const JobRow&) = default;
+
+  static constexpr std::int32_t cancelled_bit = 1 << 30;  // no code of an error is that large
+  std::int32_t error_code() const { return code < 0 ? -code & ~cancelled_bit : code; }
 };
 
 struct Activity {
@@ -103,6 +106,8 @@ struct WorkLife {
   std::int32_t failure_code = 0;  // of the last one
   std::string failure;            // its error text
   Payload progress;               // of the last heartbeat: the next attempt may read it
+  // The W3C trace context of its job. Stored last, and only if set: items that were stored before can still be read.
+  std::optional<std::string> trace;
   friend bool operator==(const WorkLife&, const WorkLife&) = default;
 };
 

@@ -1,5 +1,5 @@
 // KindState: what an open activity remembers between its messages, stored as the bytes of Activity::state. Each kind
-// that waits has its own type; an activity that waits only for a worker has none.
+// that waits has its own type; an activity that waits for a worker has none until an attempt fails.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,19 @@ struct MapState : WaitState {
   friend bool operator==(const MapState&, const MapState&) = default;
 };
 
-using KindState = std::variant<std::monostate, WaitState, HookState, AwaitState, JoinState, MapState>;
+// A worker's activity after a failed attempt. It stays when the activity is over.
+struct FailedAttempt {
+  Instant at;
+  std::int32_t code = 0;
+  std::string error;
+  friend bool operator==(const FailedAttempt&, const FailedAttempt&) = default;
+};
+struct WorkState : WaitState {
+  std::vector<FailedAttempt> attempts;  // the last ones (limits::attempts_kept), the oldest first
+  friend bool operator==(const WorkState&, const WorkState&) = default;
+};
+
+using KindState = std::variant<std::monostate, WaitState, HookState, AwaitState, JoinState, MapState, WorkState>;
 
 // The fields that all kinds have; null: it waits for nothing.
 WaitState* wait_of(KindState& state);

@@ -29,6 +29,7 @@ Progress enter(Context& context, const Transition& transition, const Activity* k
 // parent has no request.
 bool is_its_own_answer(const Context& context, const Activity& activity) {
   using Kind = Graph::Kind;
+  if (kinds::carried_answer(context, activity)) return true;
   const Kind kind = context.node(activity).kind;
   if (kind == Kind::worker || kind == Kind::cycle || kind == Kind::trigger) return false;
   if (kind != Kind::await || activity.state.empty()) return activity.state.empty();
@@ -36,8 +37,8 @@ bool is_its_own_answer(const Context& context, const Activity& activity) {
   return state && !state->is_awaited();
 }
 
-Progress answer_itself(Context& context, const Activity& activity, const Payload& data) {
-  return leg2(context, Answer{activity.seq, ReplyStatus::success, 200, data});
+Progress answer_itself(Context& context, const Activity& activity, const kinds::Begun& begun) {
+  return leg2(context, Answer{activity.seq, begun.status, begun.code, begun.data, Answer::Role::answer, begun.speaker});
 }
 
 // `statusThreshold`: with this few open obligations, the activity is not begun.
@@ -75,7 +76,7 @@ Progress begin(Context& context, const Transition& transition, Activity activity
   using Then = kinds::Begun::Then;
   if (begun->then == Then::answers) {
     if (context.alone()) return Progress::commit_first;
-    return answer_itself(context, *context.draft.find(seq), begun->data);
+    return answer_itself(context, *context.draft.find(seq), *begun);
   }
   return context.alone() ? Progress::commit_first : acknowledge(context);
 }

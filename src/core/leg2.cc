@@ -84,14 +84,20 @@ Status work(Context& context, const Answer& answer) {
     output = std::move(worked->output);
     if (worked->data) context.draft.share(std::move(*worked->data));
     for (Label& label : worked->labels) context.draft.put_label(std::move(label));
-    for (Measure& measure : worked->measures) context.draft.add_measure(std::move(measure));
+    // The run that this one goes on for was measured.
+    if (activity.state.empty() || context.node(activity).kind != Graph::Kind::trigger)
+      for (Measure& measure : worked->measures) context.draft.add_measure(std::move(measure));
+    if (!worked->telemetry.empty() && answer.concludes())
+      context.draft.note_telemetry(activity.seq, std::move(worked->telemetry));
     if (worked->emits) emit(context, record);
     if (worked->persists) {
       const auto persisted = persist(context);
       if (!persisted) return persisted;
     }
   }
-  const bool signalled = answer.speaker == Speaker::signal;
+  // A person may answer in the place of a signal: then its mailbox offered none.
+  const bool signalled =
+      answer.speaker == Speaker::signal && std::holds_alternative<Resume>(context.delivery.message.body);
   if (signalled) kinds::tell_taken(context, activity);
   if (answer.concludes()) {
     activity.output = std::move(output);
@@ -99,7 +105,7 @@ Status work(Context& context, const Answer& answer) {
     activity.status = is_error(answer.status) ? ActivityStatus::errored : ActivityStatus::completed;
     activity.closed_at = context.options.now;
     kinds::call_off(context, activity, is_error(answer.status), !signalled);
-    activity.state = kinds::what_stays(activity.state);
+    if (context.node(activity).kind != Graph::Kind::trigger) activity.state = kinds::what_stays(activity.state);
   } else if (context.graph.program() != nullptr) {
     record.output = std::move(output);
   }
@@ -279,7 +285,7 @@ Status spawn(Context& context, const Answer& answer) {
   if (stepped->threshold_hit || *enough) {
     const auto noted = snapshot(context);
     if (!noted) return noted;
-    return close_job(context, draft.code() != 0 ? JobStatus::failed : JobStatus::completed, true);
+    return close_job(context, draft.final_status(), true);
   }
   const bool decides = answer.status != ReplyStatus::pending && decides_edges;
   if (decides) kinds::skip_edges(context, activity, plane, fired);

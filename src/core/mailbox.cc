@@ -45,10 +45,11 @@ class MailboxDraft {
             [&](const Register& registration) { return take(message.guid, registration); },
             [&](const Withdraw& withdraw) { return take(withdraw); },
             [&](const Taken& taken) { return take(taken); },
+            [&](const DropSignal& drop) { return take(drop); },
             [](const Expire&) { return true; },  // it only woke the mailbox: the entry holds the time of expiry
             // What does not concern a mailbox is acknowledged without effect.
-            each_of<Start, Transition, Reply, Resume, NoReply, Interrupt, Pause, Proceed, Redrive, Verdict, TimeUp,
-                    Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Expand, Unlabel, Refused>(
+            each_of<Start, Transition, Reply, Resume, NoReply, Interrupt, Cancel, Pause, Proceed, Redrive, GiveAnswer,
+                    Verdict, TimeUp, Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Expand, Unlabel, Refused>(
                 [] { return true; }),
         },
         message.body);
@@ -144,6 +145,12 @@ class MailboxDraft {
       forget(row);
       break;
     }
+    return true;
+  }
+
+  bool take(const DropSignal& drop) {
+    const auto known = by_guid_.find(drop.signal);
+    if (known != by_guid_.end() && signals_.contains(known->second)) forget(rows_.at(known->second));
     return true;
   }
 

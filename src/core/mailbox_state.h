@@ -60,6 +60,8 @@ struct MailboxCut {
 inline Guid meeting_of(const Guid& signal, const Guid& registration) {
   return Guid{signal.high ^ registration.low, signal.low ^ registration.high}.derive(Guid::Purpose::resume, 0);
 }
+// The name of the message that drops a signal: asked twice, it is one message.
+inline Guid drop_of(const Guid& signal) { return signal.derive(Guid::Purpose::drop, 0); }
 // The timer of a signal that waits.
 inline Guid expiry_of(const Guid& signal) { return signal.derive(Guid::Purpose::expiry, 0); }
 

@@ -29,6 +29,10 @@ Delivery taken(std::uint64_t signalled, std::uint64_t by) {
   const Guid resume = meeting_of(Guid{signalled, 1}, registered);
   return {{resume.derive(Guid::Purpose::taken, 0), Taken{registered, resume}}, Origin::memory, 0, false};
 }
+Delivery drop(std::uint64_t number) {
+  const Guid signalled{number, 1};
+  return {{drop_of(signalled), DropSignal{signalled}}, Origin::memory, 0, false};
+}
 constexpr Instant start = Instant::from_micros(1'000'000);
 constexpr Instant end_of_keep = start + limits::early_signal_keep;
 
@@ -103,6 +107,37 @@ TEST(mailbox, a_signal_that_is_out_stays_until_it_is_taken) {
   box.take({taken(1, 7)});
   EXPECT_TRUE(box.state.entries.empty());
   EXPECT_EQ(box.sent.size(), 1u);
+}
+
+TEST(mailbox, a_signal_that_is_dropped_goes_with_its_timer) {
+  Box box;
+  box.take({signal(1), signal(2), signal(3)});
+  EXPECT_EQ(box.take({drop(2)}), 1u);
+  EXPECT_EQ(box.waiting(), 2u);
+  EXPECT_FALSE(box.timers.contains(expiry_of(Guid{2, 1})));
+  box.take({registration(7), registration(8), registration(9)});
+  EXPECT_EQ(box.meetings(), (Meetings{{1, 7}, {3, 8}}));
+}
+
+TEST(mailbox, a_signal_that_a_hook_was_offered_is_not_dropped) {
+  Box box;
+  box.take({signal(1), registration(7)});
+  box.take({drop(1)});
+  ASSERT_EQ(box.state.entries.size(), 1u) << "the hook may have taken it";
+  box.take({withdraw(7)});
+  EXPECT_EQ(box.waiting(), 1u);
+  box.take({drop(1), drop(1), drop(5)});
+  EXPECT_TRUE(box.state.entries.empty());
+  EXPECT_TRUE(box.timers.empty());
+}
+
+TEST(mailbox, a_signal_that_comes_together_with_its_drop_is_never_there) {
+  Box box;
+  EXPECT_EQ(box.take({signal(1), drop(1), registration(7)}), 3u);
+  EXPECT_TRUE(box.sent.empty());
+  EXPECT_TRUE(box.timers.empty());
+  ASSERT_EQ(box.state.entries.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<Register>(box.state.entries[0].what));
 }
 
 TEST(mailbox, a_signal_that_its_hook_did_not_take_goes_to_the_next_one) {

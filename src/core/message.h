@@ -96,6 +96,12 @@ struct Interrupt {
   std::string reason;
   friend bool operator==(const Interrupt&, const Interrupt&) = default;
 };
+// Ends the job like an interrupt, but first undoes what it did, if its graph says how.
+struct Cancel {
+  std::int32_t code = 410;
+  std::string reason;
+  friend bool operator==(const Cancel&, const Cancel&) = default;
+};
 struct Pause {
   std::string reason;
   friend bool operator==(const Pause&, const Pause&) = default;
@@ -252,17 +258,34 @@ struct Refused {
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 
-using Body = std::variant<Start, Transition, Reply, Register, Signal, Resume, NoReply, Interrupt, Pause, Proceed,
-                          Redrive, Verdict, TimeUp, Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Withdraw,
-                          Expire, Expand, Unlabel, Taken, Refused>;  // stored index: append only
+// A person answers in the place of a worker whose answer a parked job could not take: the job goes on with this one.
+struct GiveAnswer {
+  ActivitySeq activity{0};
+  std::int32_t code = 200;
+  Payload data;
+  friend bool operator==(const GiveAnswer&, const GiveAnswer&) = default;
+};
+
+// To a mailbox, from a person: a signal that waits there goes. One that is offered to a hook stays: the hook may have
+// taken it.
+struct DropSignal {
+  Guid signal;
+  friend bool operator==(const DropSignal&, const DropSignal&) = default;
+};
+
+using Body =
+    std::variant<Start, Transition, Reply, Register, Signal, Resume, NoReply, Interrupt, Pause, Proceed, Redrive,
+                 Verdict, TimeUp, Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Withdraw, Expire, Expand,
+                 Unlabel, Taken, Refused, GiveAnswer, DropSignal, Cancel>;  // stored index: append only
 
 // Requests to a job as a whole; a stopped job receives them too.
 inline bool is_control(const Body& body) {
   return std::visit(
       Overloaded{
-          each_of<Interrupt, Pause, Proceed, Redrive, EndJob>([] { return true; }),
+          each_of<Interrupt, Cancel, Pause, Proceed, Redrive, EndJob, GiveAnswer>([] { return true; }),
           each_of<Start, Transition, Reply, Register, Signal, Resume, NoReply, Verdict, TimeUp, Reenter, Arrive, Item,
-                  StartChild, ChildDone, Withdraw, Expire, Expand, Unlabel, Taken, Refused>([] { return false; }),
+                  StartChild, ChildDone, Withdraw, Expire, Expand, Unlabel, Taken, Refused, DropSignal>(
+              [] { return false; }),
       },
       body);
 }

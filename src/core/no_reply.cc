@@ -18,6 +18,17 @@ const Policy& policy_of(const Context& context, ActivitySeq activity) {
   return context.graph.nodes()[context.draft.find(activity)->node].policy;
 }
 
+// The oldest one gives its place to the newest. An attempt that cannot be recorded is still counted.
+void record_attempt(Context& context, Activity activity, const WorkLife& life) {
+  auto state = decode_state<WorkState>(activity.state.view());
+  if (!state) return;
+  auto& attempts = state->attempts;
+  if (attempts.size() >= limits::attempts_kept) attempts.erase(attempts.begin());
+  attempts.push_back({context.options.now, life.failure_code, kept_text(life.failure, limits::attempt_bytes_max)});
+  activity.state = encode(*state);
+  context.draft.put(std::move(activity));
+}
+
 WorkLife after_failure(const WorkItem& item, const Answer& answer) {
   WorkLife life = item.life;
   life.unknown = false;
@@ -79,8 +90,10 @@ std::optional<Retry> own_retry(const Context& context, const WorkItem& item) {
   return program == nullptr ? std::nullopt : program->retry(item.input);
 }
 
-std::optional<Progress> try_again(Context& context, const WorkItem& item, const Answer& answer) {
-  const Activity& activity = *context.draft.find(item.activity);
+std::optional<Progress> try_again(Context& context, const WorkItem& failed, const Answer& answer) {
+  // Copies: what the draft finds moves with its next write.
+  const WorkItem item = failed;
+  const Activity activity = *context.draft.find(item.activity);
   const Graph::Node& node = context.graph.nodes()[activity.node];
   const std::optional<Retry> own = own_retry(context, item);
   const bool retries =
@@ -97,6 +110,7 @@ std::optional<Progress> try_again(Context& context, const WorkItem& item, const 
   WorkLife life = after_failure(item, answer);
   if (!at && node.is_undo) life.deadline = Instant();  // the redrive may come after the deadline
   if (context.stored()) context.draft.consume(context.delivery.message.guid);
+  record_attempt(context, activity, life);
   give_back(context, item, life, at ? *at : context.options.now);
   if (!at)
     context.draft.park(format("{} {} failed {} times, the last time with code {}: {}",

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/carried.h"
 #include "core/draft.h"
 #include "core/message.h"
 #include "ledger/dimensions.h"
@@ -19,14 +20,6 @@
 namespace pawl::core {
 
 inline constexpr std::int32_t code_tries_over = 597;
-
-// The source of `output`.
-enum class Speaker : std::uint8_t {
-  answer,  // the worker or child that was asked; a kind that asks nothing answers itself
-  signal,
-  sleep,  // a sleep is over
-  cycle,  // it returned here
-};
 
 // Where an expression is evaluated: an instance, in the plane that the last index of `at` names.
 struct Sight {
@@ -117,6 +110,7 @@ class Program {
     bool persists = false;        // the end is announced although the job continues
     std::vector<Label> labels{};  // of a trigger: the job's labels
     std::vector<Measure> measures{};
+    Payload telemetry{};  // attributes of its span, for observers
   };
   virtual Result<Worked> work(const Sight& sight) const = 0;
   // Leg 2, step 2: which of the node's edges fire, as indices. `sight.output` is what step 1 kept.
@@ -127,8 +121,13 @@ class Program {
 
   // What is kept of an answer, in a form for people.
   virtual Payload shown(std::uint32_t node, const Payload& kept) const = 0;
-  // The input that an instance was sent, computed again from the job's current state: requests are not kept once they
-  // are answered.
+  // What was answered, as it came, from what is kept of it. Of a hook also whose word it was.
+  struct Said {
+    Payload data;
+    Speaker speaker = Speaker::answer;
+  };
+  virtual Said said(std::uint32_t, const Payload& kept) const { return {kept}; }
+  // What an instance was sent, made again from the job as it stands: nothing keeps a request once it is answered.
   struct Sent {
     Payload input;
     bool sure = true;  // false: it reads the job's data, which may have changed since

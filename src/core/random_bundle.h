@@ -127,8 +127,14 @@ class RandomBundle {
         return Unlabel{label()};
       case 23:
         return Taken{guid(), guid()};
-      default:
+      case 24:
         return Refused{seq(), reply_status(), code(), payload()};
+      case 25:
+        return GiveAnswer{seq(), code(), payload()};
+      case 26:
+        return DropSignal{guid()};
+      default:
+        return Cancel{code(), text()};
     }
   }
   Envelope envelope() {
@@ -235,6 +241,7 @@ class RandomBundle {
     made.failure_code = static_cast<std::int32_t>(number());
     made.failure = text();
     made.progress = payload();
+    if (coin()) made.trace = text();
     return made;
   }
   Label label() { return Label{text(), text(), text()}; }

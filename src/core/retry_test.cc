@@ -1,4 +1,6 @@
 #include "core/retry.h"
+#include "base/limits.h"
+#include "core/kind_state.h"
 #include "core/test_graph.h"
 
 #include "core/test_job.h"
@@ -74,6 +76,42 @@ TEST_P(Retries, a_failed_try_gives_the_work_back_and_marks_nothing) {
   EXPECT_GE(item->visible_at, Instant::from_micros(job.now) + 1s);
   EXPECT_EQ(item->runs, 1u);
   EXPECT_EQ(wake_of(*item), item->visible_at);
+}
+
+std::vector<FailedAttempt> attempts_of(const TestJob& job, std::uint32_t activity) {
+  return decode_state<WorkState>(job.state.find(ActivitySeq(activity))->state.view())->attempts;
+}
+
+TEST_P(Retries, failed_attempts_are_kept_also_after_the_success) {
+  TestJob job(retried(plain(3)), GetParam());
+  job.run();
+  job.deliver_local(TestJob::answer(job.claim(1), ReplyStatus::error, 503, 0, "\"busy\""));
+  job.run();
+  job.deliver_local(TestJob::answer(job.claim(1), ReplyStatus::error, 504, 0, "\"" + std::string(400, 'x') + "\""));
+  job.run();
+  ASSERT_EQ(attempts_of(job, 1).size(), 2u);
+  job.work(1);
+  ASSERT_EQ(job.state.job.status, JobStatus::completed);
+  const auto kept = attempts_of(job, 1);
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_EQ(kept[0].code, 503);
+  EXPECT_EQ(kept[0].error, "\"busy\"");
+  EXPECT_LE(kept[0].at, kept[1].at);
+  EXPECT_EQ(kept[1].code, 504);
+  EXPECT_LE(kept[1].error.size(), limits::attempt_bytes_max);
+}
+
+TEST_P(Retries, of_many_failed_attempts_the_last_ones_are_kept) {
+  TestJob job(retried(plain(30)), GetParam());
+  job.run();
+  for (int i = 0; i < 25; ++i) {
+    job.deliver_local(TestJob::answer(job.claim(1), ReplyStatus::error, 600 + i, 0, "\"no\""));
+    job.run();
+  }
+  const auto kept = attempts_of(job, 1);
+  ASSERT_EQ(kept.size(), limits::attempts_kept);
+  EXPECT_EQ(kept.front().code, 605);
+  EXPECT_EQ(kept.back().code, 624);
 }
 
 TEST_P(Retries, a_success_after_failures_completes_the_job) {

@@ -69,11 +69,13 @@ Progress start(Context& context, const Start& start);            // start.cc
 Progress take_reply(Context& context, const Reply& reply);       // reply.cc
 Progress no_reply(Context& context, const NoReply& message);     // no_reply.cc
 Progress settle(Context& context, const Verdict& verdict);       // no_reply.cc
-Progress interrupt(Context& context, const Interrupt& message);  // control.cc, as the next four
+Progress interrupt(Context& context, const Interrupt& message);  // control.cc, as the next five
 Progress end_job(Context& context, const EndJob& message);
 Progress pause(Context& context, const Pause& message);
 Progress proceed(Context& context);
 Progress redrive(Context& context);
+Progress cancel(Context& context, const Cancel& message);
+Progress give_answer(Context& context, const GiveAnswer& message);
 
 // The rule that came with the request (Program::retry).
 std::optional<Retry> own_retry(const Context& context, const WorkItem& item);

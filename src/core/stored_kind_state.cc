@@ -53,6 +53,12 @@ StoredKindState stored(const KindState& state) {
                           row.closer = one.closer;
                           return row;
                         },
+                        [](const WorkState& one) {
+                          StoredKindState row = stored_wait(one);
+                          row.tries.emplace();
+                          row.attempts = one.attempts;
+                          return row;
+                        },
                         [](const MapState& one) {
                           StoredKindState row = stored_wait(one);
                           row.items = one.items;
@@ -67,10 +73,14 @@ StoredKindState stored(const KindState& state) {
 
 Result<KindState> read(StoredKindState row) {
   const WaitState wait{row.request, row.times_out_at};
+  if (row.attempts && row.attempts->empty())
+    return Error{ErrorCode::corrupt, "stored bytes have an empty list of attempts"};
+  if (row.attempts && row.tries == AwaitState::Tries{}) row.tries.reset();
   const HookState hook{wait, row.wakes_at, std::move(row.mailbox)};
   const AwaitState await{wait, std::move(row.child), row.tries};
   const JoinState join{wait, std::move(row.arrived), std::move(row.skipped), row.owes, row.closer};
   const MapState map{wait, row.items, row.parallel, row.begun, row.done};
+  const WorkState work{wait, std::move(row.attempts).value_or(std::vector<FailedAttempt>())};
   KindState state = wait;
   int kinds = 0;
   const auto take = [&](const auto& one, const auto& blank) {
@@ -82,6 +92,7 @@ Result<KindState> read(StoredKindState row) {
   take(await, AwaitState{wait, {}, {}});
   take(join, JoinState{wait, {}, {}, false, {}});
   take(map, MapState{wait, 0, 1, 0, 0});
+  take(work, WorkState{wait, {}});
   if (kinds > 1) return Error{ErrorCode::corrupt, "stored bytes are the state of several kinds of activities"};
   return state;
 }

@@ -25,7 +25,9 @@ struct StoredKindState {
   std::uint32_t parallel = 1;
   std::uint32_t begun = 0;
   std::uint32_t done = 0;
-  std::optional<AwaitState::Tries> tries;  // stored last, and only if set: older states can still be read
+  // Stored last, and only if set: older states can still be read. Attempts come with tries, so the order is known.
+  std::optional<AwaitState::Tries> tries;
+  std::optional<std::vector<FailedAttempt>> attempts;
 };
 
 // REQUIRES: it is not the monostate, which is stored as nothing.

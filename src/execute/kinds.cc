@@ -1,4 +1,5 @@
 // Leg 1 of the kinds that affect other jobs or mailboxes: hook, signal, await, interrupt.
+#include <algorithm>
 #include <boost/json/object.hpp>
 
 #include "base/format.h"
@@ -9,6 +10,7 @@
 #include "execute/scene.h"
 #include "execute/stats.h"
 #include "execute/values.h"
+#include "mapping/json_text.h"
 
 namespace pawl::execute {
 namespace {
@@ -82,6 +84,29 @@ Result<core::Program::Wait> GraphProgram::wait(const core::Sight& sight) const {
     wait.mailbox = core::MailboxKey{sight.draft.base().job.name_space, Topic(*hook.topic), std::move(*key)};
   }
   return wait;
+}
+
+bool GraphProgram::has_tasks() const {
+  return std::any_of(source().activities.begin(), source().activities.end(), [](const graph::Activity& one) {
+    const auto* hook = std::get_if<graph::Hook>(&one.kind);
+    return hook != nullptr && hook->escalation && !hook->passes_through();
+  });
+}
+
+Result<std::optional<Payload>> GraphProgram::task(const core::Sight& sight) const {
+  const auto* hook = std::get_if<graph::Hook>(&plan_.activity(sight.node).kind);
+  if (hook == nullptr || !hook->escalation || hook->passes_through()) return std::optional<Payload>();
+  Scene scene(*app_, plan_, sight, sight.node, "task");
+  const auto value = scene.evaluate(*hook->escalation, "escalation");
+  if (!value) return value.error();
+  // As in HotMesh: without any of these there is nobody to ask.
+  const json::object* fields = value->if_object();
+  const auto says = [&](std::string_view name) {
+    const json::value* one = fields == nullptr ? nullptr : fields->if_contains(name);
+    return one != nullptr && !one->is_null();
+  };
+  if (!says("role") && !says("type") && !says("priority") && !says("metadata")) return std::optional<Payload>();
+  return std::optional(Payload(mapping::json_text(*value)));
 }
 
 Result<core::Program::Telling> GraphProgram::signal(const core::Sight& sight) const {

@@ -139,6 +139,17 @@ Payload GraphProgram::shown(std::uint32_t node, const Payload& kept) const {
   return one ? std::move(*one) : kept;
 }
 
+core::Program::Said GraphProgram::said(std::uint32_t node, const Payload& kept) const {
+  const graph::Activity& activity = plan_.activity(node);
+  if (!std::holds_alternative<graph::Hook>(activity.kind)) return {kept};
+  if (!keeps_payload(activity)) return {Payload("{}"), core::Speaker::sleep};
+  const auto parsed = document_of(kept);
+  const json::value* hook = payload_in(*parsed);
+  if (hook == nullptr) return {Payload("{}"), core::Speaker::sleep};
+  auto data = write_payload(*hook);
+  return {data ? std::move(*data) : Payload("{}"), core::Speaker::signal};
+}
+
 std::optional<core::Program::Sent> GraphProgram::sent(const core::Sight& sight) const {
   const graph::OptionalFormula& maps = plan_.activity(sight.node).input.maps;
   if (!maps) return std::nullopt;

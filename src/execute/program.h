@@ -41,6 +41,10 @@ class GraphProgram final : public core::Program {
   // hooks of the topic compare different parts of the payload.
   Result<std::vector<std::string>> keys_of(const Topic& topic, const Payload& payload) const;
 
+  // For people: what a hook's `escalation` says, while it waits. None: it is no task.
+  bool has_tasks() const;
+  Result<std::optional<Payload>> task(const core::Sight& sight) const;
+
   Result<Payload> input(const core::Sight& sight) const override;
   Result<Topic> topic(const core::Sight& sight) const override;
   Result<std::optional<Duration>> timeout(const core::Sight& sight) const override;
@@ -59,6 +63,7 @@ class GraphProgram final : public core::Program {
   Result<std::vector<std::uint32_t>> fired(const core::Sight& sight) const override;
   const Topic& publishes() const override { return publishes_; }
   Payload shown(std::uint32_t node, const Payload& kept) const override;
+  Said said(std::uint32_t node, const Payload& kept) const override;
   std::optional<Sent> sent(const core::Sight& sight) const override;
   Result<std::optional<Duration>> keep(const core::Sight& sight) const override;
   std::optional<std::string> mismatch(const core::Sight& sight, std::int32_t code) const override;

@@ -162,6 +162,18 @@ Result<std::optional<Payload>> GraphProgram::share(Scene& scene, const core::Sig
   return std::optional(std::move(*payload));
 }
 
+namespace {
+
+// Only observers read it: an error in it is an attribute too, and does not stop the job.
+Payload telemetry_of(Scene& scene, const graph::Formula& formula) {
+  const auto value = scene.evaluate(formula, "telemetry");
+  auto written = value ? write_payload(*value) : Result<Payload>(value.error());
+  if (!written) written = write_payload(json::object{{"pawl.telemetry.error", to_string(written.error())}});
+  return written ? std::move(*written) : Payload();
+}
+
+}  // namespace
+
 Result<core::Program::Worked> GraphProgram::work(const core::Sight& asked) const {
   core::Sight sight = asked;
   Payload sent;
@@ -185,7 +197,9 @@ Result<core::Program::Worked> GraphProgram::work(const core::Sight& asked) const
     worked.labels = std::move(stats->labels);
     worked.measures = std::move(stats->measures);
   }
-  if (!activity.job.maps && activity.job.maps_by_code.empty() && !activity.emit && !activity.persist) return worked;
+  if (!activity.job.maps && activity.job.maps_by_code.empty() && !activity.emit && !activity.persist &&
+      !activity.telemetry)
+    return worked;
 
   // Only now: few activities share data, and parsing an answer is costly.
   const json::value* output = made->output ? &*made->output : &scene.document(made->kept);
@@ -203,6 +217,7 @@ Result<core::Program::Worked> GraphProgram::work(const core::Sight& asked) const
     if (!value) return value.error();
     worked.persists = is_true(*value);
   }
+  if (activity.telemetry) worked.telemetry = telemetry_of(scene, *activity.telemetry);
   return worked;
 }
 

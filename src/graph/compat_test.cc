@@ -148,6 +148,9 @@ TEST(Compat, a_time_is_a_bare_number) {
   const char* graph = "activities: {t: {type: trigger}, h: {type: hook, sleep: 5m}}\ntransitions: {t: [{to: h}]}\n";
   EXPECT_TRUE(std::get<Hook>(ours(graph).app->graphs.at(0).activities.at(1).kind).sleep);
   EXPECT_TRUE(std::get<Hook>(theirs(graph).app->graphs.at(0).activities.at(1).kind).passes_through());
+  const std::string said = theirs(graph).mistakes.front().message;
+  EXPECT_NE(said.find("bare number"), std::string::npos) << said;
+  EXPECT_EQ(said.find("such as"), std::string::npos) << "it offers what it refuses: " << said;
 }
 
 TEST(Compat, the_last_of_two_equal_transitions_counts) {

@@ -33,6 +33,23 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 constexpr std::size_t name_bytes_max = 64;  // longer names are not worth the comparison
 
+constexpr std::size_t beginning_bytes_min = 3;
+
+// The only name that begins so: somebody wrote a short form of it.
+std::string_view whole_word(std::string_view beginning, std::span<const std::string_view> known) {
+  if (beginning.size() < beginning_bytes_min) return {};
+  std::string_view found;
+  for (const std::string_view name : known) {
+    const bool begins =
+        name.size() > beginning.size() && std::equal(beginning.begin(), beginning.end(), name.begin(),
+                                                     [](char a, char b) { return folded(a) == folded(b); });
+    if (!begins) continue;
+    if (!found.empty()) return {};
+    found = name;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string_view nearest(std::string_view wrong, std::span<const std::string_view> known) {
@@ -46,7 +63,7 @@ std::string_view nearest(std::string_view wrong, std::span<const std::string_vie
       best = name;
     }
   }
-  return best;
+  return best.empty() ? whole_word(wrong, known) : best;
 }
 
 }  // namespace pawl::mapping

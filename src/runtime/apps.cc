@@ -28,7 +28,7 @@ Namespace everybody() { return default_namespace(); }
 constexpr const char* main_name = "app.yaml";
 
 // The files of an app as one text: what the store keeps and what a fingerprint is made of. The first is the main one.
-std::string pack(const graph::Sources& sources) {
+std::string pack(const graph::Sources& sources, bool hotmesh) {
   const std::string& own_name = sources.file(0).name;
   bool is_named = false;  // a $ref may refer to it: then its name is part of the app
   for (std::uint32_t i = 0; i < sources.count(); ++i) {
@@ -38,6 +38,7 @@ std::string pack(const graph::Sources& sources) {
   boost::json::array files;
   for (std::uint32_t i = 0; i < sources.count(); ++i)
     files.push_back({{"name", i == 0 && !is_named ? main_name : sources.file(i).name}, {"text", sources.file(i).text}});
+  if (hotmesh) files.front().get_object()["compat"] = "hotmesh";  // whoever deployed it said so, not the file
   return boost::json::serialize(files);
 }
 
@@ -51,9 +52,25 @@ std::vector<std::pair<std::string, std::string>> files_in(const std::string& bod
   return texts;
 }
 
+bool is_for_hotmesh(const std::string& body) {
+  boost::system::error_code failed;
+  const boost::json::value files = boost::json::parse(body, failed);
+  return !failed && files.is_array() && !files.get_array().empty() && files.get_array().front().is_object() &&
+         files.get_array().front().get_object().contains("compat");
+}
+
+std::string as_for_hotmesh(const std::string& body) {
+  boost::system::error_code failed;
+  boost::json::value files = boost::json::parse(body, failed);
+  if (failed || !files.is_array() || files.get_array().empty()) return body;
+  files.get_array().front().as_object()["compat"] = "hotmesh";
+  return boost::json::serialize(files);
+}
+
 graph::Checked unpack(const std::string& body) {
   const auto files = files_in(body);
-  return graph::check(graph::MemoryLoader({files.begin(), files.end()}), files.empty() ? "" : files.front().first);
+  return graph::check(graph::MemoryLoader({files.begin(), files.end()}), files.empty() ? "" : files.front().first,
+                      {.force_hotmesh = is_for_hotmesh(body)});
 }
 
 Error mistakes_of(const graph::Checked& checked, bool is_built = false) {
@@ -136,10 +153,12 @@ Result<std::string> Apps::keep(const graph::App& app, const std::string& body, b
 }
 
 Result<AppVersion> Apps::deploy(const AppSource& source, const DeployOptions& options) {
-  const graph::Checked checked = source.is_file() ? graph::check_file(source.path()) : graph::check_text(source.text());
+  const graph::CheckOptions check{.force_hotmesh = options.compat_hotmesh};
+  const graph::Checked checked =
+      source.is_file() ? graph::check_file(source.path(), check) : graph::check_text(source.text(), check);
   if (!checked.could_read) return Error{ErrorCode::not_found, format("{} cannot be read", source.path())};
   if (checked.app == nullptr) return mistakes_of(checked, source.is_built());
-  const std::string body = pack(checked.sources);
+  const std::string body = pack(checked.sources, options.compat_hotmesh);
   const auto assembled = execute::assemble(checked.app, body);
   if (!assembled) return assembled.error();
   for (const Graph& graph : *assembled)
@@ -208,6 +227,16 @@ Result<std::vector<AppVersion>> Apps::list() const {
   return versions;
 }
 
+Status Apps::fetch_for(const JobFilter& filter) const {
+  if (filter.where.empty() && filter.activity.empty()) return {};
+  const auto known = store_.list_apps(everybody());
+  if (!known) return known.error();
+  for (const store::AppInfo& info : *known)
+    if (filter.graph.empty() || info.app == app_of(GraphName(filter.graph)))
+      if (const auto graphs = graphs_of(info); !graphs) return graphs.error();
+  return {};
+}
+
 Result<GraphName> Apps::graph_of(const std::string& topic) const {
   const auto versions = list();
   if (!versions) return versions.error();
@@ -244,8 +273,35 @@ Result<std::shared_ptr<const Graph>> Apps::started_by(const std::string& asked) 
                                             asked, topics.empty() ? "none (deploy an app first)" : topics)};
 }
 
+Result<std::shared_ptr<const Graph>> Apps::as_hotmesh(std::shared_ptr<const Graph> graph) const {
+  const graph::App& app = execute::GraphProgram::of(*graph)->app();
+  if (app.dialect == graph::Dialect::hotmesh) return graph;
+  const std::string version = app.version + "+hotmesh";
+  const store::AppInfo twin{app.id, version, false, {}};
+  const auto find = [&](const std::vector<std::shared_ptr<const Graph>>& graphs) -> std::shared_ptr<const Graph> {
+    for (const auto& one : graphs)
+      if (one->name() == graph->name() && one->version() == execute::version_number(version)) return one;
+    return nullptr;
+  };
+  if (auto known = find(graphs_.of_app(app.id))) return known;
+  const auto body = store_.read_app(everybody(), app.id, app.version);
+  if (!body) return body.error();
+  if (!*body)
+    return Error{ErrorCode::not_found, format("app {} version {} is not deployed in this store", app.id, app.version)};
+  const std::string marked = as_for_hotmesh(**body);
+  if (const graph::Checked checked = unpack(marked); checked.app == nullptr) return mistakes_of(checked);
+  const std::string what = format("app {} version {}", app.id, version);
+  if (const auto kept = refused(commit_(store::PutApp{everybody(), app.id, version, marked}), what); !kept)
+    return kept.error();
+  const auto graphs = graphs_of(twin);
+  if (!graphs) return graphs.error();
+  if (auto made = find(*graphs)) return made;
+  return Error{ErrorCode::not_found, format("{} has no graph {}", what, graph->name().raw())};
+}
+
 Result<core::GraphRef> Apps::prepare(JobRequest& request) const {
-  const auto graph = started_by(request.graph);
+  auto graph = started_by(request.graph);
+  if (graph && request.options.compat_hotmesh) graph = as_hotmesh(std::move(*graph));
   if (!graph) return graph.error();
   const execute::GraphProgram& program = *execute::GraphProgram::of(**graph);
   auto input = program.check_start(request.input);

@@ -27,6 +27,8 @@ class Apps {
   Status activate(const std::string& app, const std::string& version);
   Result<AppFiles> files(const std::string& app, const std::string& version) const;
   Result<std::vector<AppVersion>> list() const;
+  // Loads the graphs that a filter refers to by the names of their activities.
+  Status fetch_for(const JobFilter& filter) const;
   // The graph that subscribes to a topic, in any version.
   Result<GraphName> graph_of(const std::string& topic) const;
 
@@ -42,6 +44,8 @@ class Apps {
   Result<std::string> keep(const graph::App& app, const std::string& body, bool development);
   // The graph that a name or a topic means.
   Result<std::shared_ptr<const Graph>> started_by(const std::string& asked) const;
+  // The same graph as HotMesh reads it: kept beside the version, and not active.
+  Result<std::shared_ptr<const Graph>> as_hotmesh(std::shared_ptr<const Graph> graph) const;
   // All graphs of a version, from the catalog once they are loaded.
   Result<std::vector<std::shared_ptr<const Graph>>> graphs_of(const store::AppInfo& app) const;
 

@@ -8,13 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "pawl/bulk.h"
 #include "pawl/event.h"
 #include "pawl/finding.h"
 #include "pawl/graph.h"
 #include "pawl/options.h"
 #include "pawl/query.h"
 #include "pawl/result.h"
+#include "pawl/retention.h"
 #include "pawl/subscription.h"
+#include "pawl/survey.h"
+#include "pawl/task.h"
 #include "pawl/transaction.h"
 #include "pawl/view.h"
 #include "pawl/worker.h"
@@ -43,6 +47,7 @@ class RuntimeBackend {
   virtual void stop() = 0;
   virtual void stop(Duration at_most) = 0;
   virtual bool owns() const = 0;
+  virtual Result<bool> has_owner() = 0;
   virtual RuntimeStats stats() const = 0;
 
   // Completes the request: sets its id, if it had none.
@@ -58,17 +63,40 @@ class RuntimeBackend {
   virtual Result<JobView> read(RunId run) = 0;
   virtual Result<JobDetail> inspect(RunId run) = 0;
   virtual Result<std::vector<JobView>> list(const JobFilter& filter) = 0;
+  virtual Result<std::uint64_t> count(const JobFilter& filter) = 0;
+  virtual Result<Survey> survey(const SurveyOptions& options) = 0;
+  virtual Result<std::vector<Diagnosis>> diagnose() = 0;
+  virtual Result<Verified> verify(const std::function<void(std::uint64_t)>& progress) = 0;
+  virtual Result<Verified> backup(const std::string& path) = 0;
   virtual Result<std::vector<MeasureView>> measures(const MeasureFilter& filter) = 0;
   virtual Result<std::vector<Announcement>> announcements(const AnnouncementFilter& filter) = 0;
 
   virtual Status signal(const std::string& topic, const Payload& data, const SignalOptions& options) = 0;
   virtual Status signal_job(RunId run, const std::string& topic, const Payload& data, const SignalOptions& options) = 0;
+  virtual Result<SignalFate> fate_of_signal(const std::string& topic, const Payload& data,
+                                            const std::string& name_space) = 0;
+  virtual Result<std::vector<KeptSignal>> kept_signals(const KeptSignalFilter& filter) = 0;
+  virtual Status drop_signal(const std::string& id) = 0;
+  virtual Result<std::uint64_t> drop_signals(const KeptSignalFilter& filter) = 0;
   virtual Status interrupt(RunId run, const std::string& reason) = 0;
+  virtual Status cancel(RunId run, const std::string& reason) = 0;
   virtual Status pause(RunId run, const std::string& reason) = 0;
   virtual Status resume(RunId run) = 0;
-  virtual Status redrive(RunId run) = 0;
+  virtual Result<RunId> redrive(RunId run, const RedriveOptions& options) = 0;  // the run that goes on
+  virtual Result<std::pair<RunId, std::string>> rerun(RunId run, const RerunOptions& options) = 0;  // and its id
+  virtual Result<BulkSummary> bulk(const JobFilter& filter, const BulkRequest& request, const BulkOptions& options) = 0;
   virtual Status settle(RunId run, const ActivityPlace& place, const Finding& finding) = 0;
   virtual Status remove(RunId run, const RemoveOptions& options) = 0;
+
+  virtual Result<std::vector<RetentionRule>> retention() = 0;
+  virtual Status set_retention(const RetentionRule& rule) = 0;
+  virtual Status drop_retention(const RetentionRule& rule) = 0;
+  virtual Result<RetentionSummary> apply_retention(const RetentionOptions& options) = 0;
+
+  virtual Result<std::vector<Task>> tasks(const TaskFilter& filter) = 0;
+  virtual Status claim_task(const std::string& id, const std::string& who, Duration time) = 0;
+  virtual Status release_task(const std::string& id, const std::string& who) = 0;
+  virtual Status resolve_task(const std::string& id, const Payload& data, const ResolveOptions& options) = 0;
 
   virtual Status pause_topic(const std::string& topic) = 0;
   virtual Status resume_topic(const std::string& topic) = 0;

@@ -189,6 +189,8 @@ void DuplexRunner::changed(const core::JobRow& job, const Graph& graph, const du
   Event event;
   event.job = job.id;
   event.run = job.run;
+  event.name_space = job.name_space;
+  event.graph = job.graph.name;
   event.at = clock_.now();
   using Kind = duplex::Change::Kind;
   switch (change.kind) {
@@ -220,6 +222,8 @@ void DuplexRunner::tell_end(const core::JobRow& job) {
     event.kind = job.status == core::JobStatus::parked ? Event::Kind::job_parked : Event::Kind::job_closed;
     event.job = job.id;
     event.run = job.run;
+    event.name_space = job.name_space;
+    event.graph = job.graph.name;
     event.at = clock_.now();
     observers_.tell(event);
   }

@@ -23,19 +23,22 @@ constexpr Duration look_cost = std::chrono::microseconds(500);  // of each read:
 
 EndWatch::~EndWatch() { close(Error{ErrorCode::retry_later, "the runtime is gone"}); }
 
-void EndWatch::watch(RunId run, Done done) {
+std::uint64_t EndWatch::watch(RunId run, Done done) {
   std::optional<Error> refused;
+  std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) {
       refused = closed_;
-    } else if (watched_.size() >= limits::ends_watched_max) {
+    } else if (callbacks_ >= callbacks_max_) {
       refused = Error{ErrorCode::over_limit,
-                      format("the ends of {} jobs are watched already (ends_watched_max)", limits::ends_watched_max)};
+                      format("{} callbacks wait for the ends of jobs already (ends_watched_max)", callbacks_max_)};
     } else {
       try {
         if (!thread_.joinable()) thread_ = std::thread([this] { this->run(); });
-        watched_[run].push_back(std::move(done));
+        number = ++last_number_;
+        watched_[run].push_back({number, std::move(done)});
+        ++callbacks_;
         to_look_at_.insert(run);  // it may have ended already
         any_.store(true);
       } catch (const std::system_error& error) {
@@ -43,8 +46,20 @@ void EndWatch::watch(RunId run, Done done) {
       }
     }
   }
-  if (refused) return call(done, *refused);
-  changed_.notify_one();
+  if (refused)
+    call(done, *refused);
+  else
+    changed_.notify_one();
+  return number;
+}
+
+void EndWatch::unwatch(RunId run, std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = watched_.find(run);
+  if (found == watched_.end()) return;
+  callbacks_ -= std::erase_if(found->second, [&](const Callback& one) { return one.number == number; });
+  if (found->second.empty()) watched_.erase(found);
+  any_.store(!watched_.empty());
 }
 
 void EndWatch::tell(RunId run) {
@@ -101,26 +116,28 @@ void EndWatch::run() {
     }
   }
   auto left = std::exchange(watched_, {});
+  callbacks_ = 0;
   const Error why = *closed_;
   lock.unlock();
   for (auto& [run, all] : left)
-    for (const Done& done : all) call(done, why);
+    for (const Callback& one : all) call(one.done, why);
 }
 
 void EndWatch::look_at(RunId run) {
   auto end = look_(run);
   if (end && !*end) return;
   if (!end && end.error().code == ErrorCode::retry_later) return;  // the store does not reply now
-  std::vector<Done> all;
+  std::vector<Callback> all;
   {
     const std::lock_guard lock(mutex_);
     const auto found = watched_.find(run);
     if (found == watched_.end()) return;
     all = std::move(found->second);
     watched_.erase(found);
+    callbacks_ -= all.size();
     any_.store(!watched_.empty());
   }
-  for (const Done& done : all) call(done, end ? Result<JobView>(**end) : Result<JobView>(end.error()));
+  for (const Callback& one : all) call(one.done, end ? Result<JobView>(**end) : Result<JobView>(end.error()));
 }
 
 void EndWatch::call(const Done& done, const Result<JobView>& end) const {

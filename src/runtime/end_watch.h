@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.h"
 #include "pawl/ids.h"
 #include "pawl/result.h"
 #include "pawl/time.h"
@@ -31,11 +33,16 @@ class EndWatch {
   using IsTold = std::function<bool()>;
   // Receives what a callback threw; other callbacks are not affected.
   using Complain = std::function<void(const std::string&)>;
-  EndWatch(Look look, IsTold is_told, Complain complain)
-      : look_(std::move(look)), is_told_(std::move(is_told)), complain_(std::move(complain)) {}
+  EndWatch(Look look, IsTold is_told, Complain complain, std::size_t callbacks_max = limits::ends_watched_max)
+      : look_(std::move(look)),
+        is_told_(std::move(is_told)),
+        complain_(std::move(complain)),
+        callbacks_max_(callbacks_max) {}
   ~EndWatch();
 
-  void watch(RunId run, Done done);
+  // Its number for unwatch(); 0: it was refused, and `done` was called with the reason.
+  std::uint64_t watch(RunId run, Done done);
+  void unwatch(RunId run, std::uint64_t number);  // it is not called any more, unless it is being called now
   // It has ended, or is parked. Costs nothing while no callback is registered.
   void tell(RunId run);
   // tell() may not be called any more: read all of them.
@@ -52,10 +59,17 @@ class EndWatch {
   const Look look_;
   const IsTold is_told_;
   const Complain complain_;
+  const std::size_t callbacks_max_;
   std::atomic<bool> any_{false};  // a callback is registered
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_map<RunId, std::vector<Done>> watched_;  // guarded by mutex_, like the rest
+  struct Callback {
+    std::uint64_t number;
+    Done done;
+  };
+  std::unordered_map<RunId, std::vector<Callback>> watched_;  // guarded by mutex_, like the rest
+  std::uint64_t last_number_ = 0;
+  std::size_t callbacks_ = 0;  // in watched_
   std::set<RunId> to_look_at_;
   std::optional<Error> closed_;
   bool look_at_all_ = false;

@@ -52,6 +52,7 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
   submit.keep = request.keep;
   submit.priority = request.priority;
   submit.secret = request.secret;
+  submit.follows = request.follows;
   store::Operation operation = std::move(submit);
   if (const std::string* why = p.outgoing.refusal_of(operation))
     return refuse(ErrorCode::retry_later, format("the store takes no writes at the moment, try again: {}", *why));
@@ -281,7 +282,8 @@ void Engine::settle_asked(const store::Operation& operation, const store::Outcom
             if (unknown) p.outgoing.push(store::DropKeys{p.clock.now(), drop.rows_max, drop.lane});
           },
           [&](const store::PauseTopic&) { p.workshop.topics_changed(); },
-          each_of<store::ClaimWork, store::OpenPool, store::LeaveEngine, store::PutApp, store::ActivateApp>([] {}),
+          [&](const store::ClaimWork&) { p.workshop.taken_elsewhere(outcome.items()); },
+          each_of<store::OpenPool, store::LeaveEngine, store::PutApp, store::ActivateApp>([] {}),
           each_of<core::Bundle, store::Submit, store::ClaimItem, store::AcquireLane, store::RenewLane,
                   store::ReleaseLane, store::BeatEngine, store::DropOutbox>(
               [] { invariant(false, "settled by who made it"); }),
@@ -351,6 +353,7 @@ void Engine::graphs_changed() { parts_->loader.graphs_changed(); }
 
 bool Engine::store_refuses() const { return parts_->outgoing.refuses(); }
 std::size_t Engine::operations_waiting() const { return parts_->outgoing.waiting(); }
+const std::string& Engine::name() const { return parts_->options.name; }
 bool Engine::owns_anything() const { return !parts_->lanes.all_mine().empty(); }
 std::vector<std::pair<core::LaneId, core::Epoch>> Engine::owned_lanes() const {
   std::vector<std::pair<core::LaneId, core::Epoch>> owned;

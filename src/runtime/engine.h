@@ -88,6 +88,7 @@ class Engine {
   bool drained() const;
   bool store_refuses() const;              // decided bundles wait for the store
   std::size_t operations_waiting() const;  // in the next group
+  const std::string& name() const;         // as the store has it for its lanes; any thread
   bool owns_anything() const;
   // The lanes it owns now, with their epochs.
   std::vector<std::pair<core::LaneId, core::Epoch>> owned_lanes() const;

@@ -32,12 +32,37 @@ struct SubmitRequest {
   std::optional<Duration> keep;
   std::int32_t priority = 0;
   std::optional<core::GraphRef> version;  // none: the newest of its name
+  RunId follows{0};                       // store::Submit
 };
+// A submit that somebody else composed.
+inline SubmitRequest request_of(store::Submit submit) {
+  SubmitRequest request{std::move(submit.name_space), std::move(submit.id), submit.graph.name,
+                        std::move(submit.input),      submit.secret,        submit.reuse};
+  request.keep = submit.keep;
+  request.priority = submit.priority;
+  request.version = std::move(submit.graph);
+  request.follows = submit.follows;
+  return request;
+}
 
 struct Submitted {
   RunId run{0};
   bool created = false;  // false: the id was taken, `run` is the job that has it
 };
+// As the store answered. An error says that it was not asked, or not in time.
+inline Result<store::Outcome> outcome_of(const Result<Submitted>& made) {
+  store::Outcome outcome;
+  if (made) {
+    outcome.kind = made->created ? store::OutcomeKind::committed : store::OutcomeKind::exists;
+    outcome.answer = store::answer::Run{made->run};
+    return outcome;
+  }
+  const Error& error = made.error();
+  if (error.code != ErrorCode::conflict && error.code != ErrorCode::invalid) return error;
+  outcome.kind = error.code == ErrorCode::conflict ? store::OutcomeKind::conflict : store::OutcomeKind::rejected;
+  outcome.reason = error.detail;
+  return outcome;
+}
 
 // A local worker's reply. Pending replies are numbered from 0 within one attempt.
 struct WorkReply {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "core/carried.h"
 #include "runtime/views.h"
 #include "runtime/wait_view.h"
 
@@ -18,12 +19,25 @@ class Teller {
       : graph_(graph), tell_(tell) {
     event_.job = after.job.id;
     event_.run = after.job.run;
+    event_.name_space = after.job.name_space;
+    event_.graph = after.job.graph.name;
     event_.at = now;
+    if (const core::Activity* trigger = after.find(core::ActivitySeq(0)); trigger != nullptr && !trigger->state.empty())
+      if (const auto start = core::unpack_start(trigger->state)) event_.trace = start->trace.value_or("");
+    if (const auto& parent = after.job.parent) event_.parent = ActivityOfJob{parent->run, parent->activity.raw()};
   }
 
   void job(Kind kind) {
     Event event = event_;
     event.kind = kind;
+    tell_(event);
+  }
+  void job_closed(const core::JobRow& job) {
+    Event event = event_;
+    event.kind = Kind::job_closed;
+    event.began = job.created_at;
+    event.status = public_status(job.status);
+    event.code = job.error_code();
     tell_(event);
   }
   Event about(Kind kind, const core::Activity& activity, std::int32_t code) const {
@@ -33,6 +47,7 @@ class Teller {
     event.address = activity.at.text();
     event.ledger = activity.ledger.digits();
     event.code = code;
+    event.number = activity.seq.raw();
     if (activity.node < graph_.nodes().size()) event.activity_kind = graph_.nodes()[activity.node].kind;
     return event;
   }
@@ -100,6 +115,12 @@ void tell_put(Teller& teller, const core::JobState& after, const core::Bundle& b
   Event event = teller.about(kind, put.after, put.after.code);
   event.output =
       teller.shown(put.after.node, kind == Kind::activity_closed ? put.after.output : said_in(bundle, put.after.seq));
+  if (kind == Kind::activity_closed) {
+    event.began = put.after.opened_at;
+    event.failed = put.after.status == core::ActivityStatus::errored;
+    for (const auto& [activity, attributes] : bundle.telemetry)
+      if (activity == put.after.seq) event.telemetry = attributes;
+  }
   teller.tell(event);
 }
 
@@ -127,7 +148,7 @@ void for_each_event(const core::JobState& after, const core::Bundle& bundle, con
       teller.job(after.job.status == core::JobStatus::parked ? Kind::job_parked : Kind::job_paused);
   }
   const auto& head = std::get<core::JobHead>(bundle.head);
-  if (head.completions > head.completions_before) teller.job(Kind::job_closed);
+  if (head.completions > head.completions_before) teller.job_closed(after.job);
 }
 
 }  // namespace pawl::runtime

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <set>
 
 #include "base/format.h"
 
@@ -54,6 +55,30 @@ std::vector<std::shared_ptr<const Graph>> GraphCatalog::of_app(const std::string
   for (auto it = graphs_.lower_bound({start, 0}); it != graphs_.end() && it->first.first.starts_with(start); ++it)
     if (it->second->origin() != nullptr) found.push_back(it->second);
   return found;
+}
+
+Status GraphCatalog::check_activity(const GraphName& graph, const std::string& activity) const {
+  constexpr std::size_t named_max = 40;
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> known;
+  for (const auto& [key, one] : graphs_) {
+    if (!graph.raw().empty() && key.first != graph.raw()) continue;
+    for (const Graph::Node& node : one->nodes()) known.insert(node.name.raw());
+  }
+  if (known.contains(activity)) return {};
+  if (known.empty())
+    return Error{ErrorCode::not_found, graph.raw().empty() ? std::string("no graph is deployed")
+                                                           : format("no graph named {} is deployed", graph.raw())};
+  std::string names;
+  std::size_t count = 0;
+  for (const std::string& name : known) {
+    if (++count > named_max) break;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return Error{
+      ErrorCode::invalid,
+      format("{} activity {}; {}: {}{}", graph.raw().empty() ? "no graph has an" : "graph " + graph.raw() + " has no",
+             activity, graph.raw().empty() ? "there are" : "it has", names, count > named_max ? " ..." : "")};
 }
 
 std::shared_ptr<const Graph> GraphCatalog::preferred(const GraphName& name) const {

@@ -37,6 +37,9 @@ class GraphCatalog {
   std::vector<std::shared_ptr<const Graph>> versions(const GraphName& name) const;
   // Every graph of an app that is here, all versions.
   std::vector<std::shared_ptr<const Graph>> of_app(const std::string& app) const;
+  // Whether some version of this graph, or of any if it has no name, has an activity of that name; the error names
+  // those that there are.
+  Status check_activity(const GraphName& graph, const std::string& activity) const;
   bool any_of(const std::function<bool(const Graph&)>& is_it) const;
   // Where missing graphs may come from, such as a store that keeps them. Set once, before the first use.
   using Source = std::function<std::vector<Graph>(const core::GraphRef&)>;

@@ -62,11 +62,12 @@ void Jobs::decide(HotJob& job) {
   if (lane == nullptr) return forget(run);
   if (lane->giving && !has_unstored(job)) return forget(run);  // its next owner decides
   if (const core::Delivery* signal = without_page(job)) return parts_.loader.read_labelled(*lane, job, *signal);
-  const std::size_t count = parts_.transactions.left_to_decide(*lane, job);
-  if (count == 0 && !job.queue.empty()) return;
+  const auto count = parts_.transactions.left_to_decide(*lane, job);
+  if (!count) return;  // the job may be forgotten: it must not be looked at
+  if (*count == 0 && !job.queue.empty()) return;
   core::DecideOptions options = parts_.decide_options(*lane);
   options.steps_max = turns_.steps_for(job, parts_.clock.monotonic());
-  job.decision = core::decide(job.state, *job.graph, std::span(job.queue).first(count), options);
+  job.decision = core::decide(job.state, *job.graph, std::span(job.queue).first(*count), options);
   job.goes_on = job.decision.goes_on;
   if (!job.decision.bundle) {
     // Nothing to write: the finished deliveries (late replies) are dropped, and a parked job keeps its messages in the

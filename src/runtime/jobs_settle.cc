@@ -29,6 +29,7 @@ void Jobs::settle_submit(const store::Submit& submit, const store::Outcome& outc
       return parts_.events.submitted(
           ticket, Error{ErrorCode::outcome_unknown, "the job may have been accepted; look it up by its id"});
     case OutcomeKind::conflict:
+      return parts_.events.submitted(ticket, Error{ErrorCode::conflict, outcome.reason});
     case OutcomeKind::fenced:
     case OutcomeKind::over_limit:
     case OutcomeKind::rejected:

@@ -251,8 +251,8 @@ void Loader::read_labelled(OwnedLane& lane, HotJob& job, const core::Delivery& s
   const auto& expand = std::get<core::Expand>(signal.message.body);
   store::ListQuery query;
   query.name_space = job.state.job.name_space;
-  query.label =
-      store::ListQuery::Labelled{expand.graph, expand.label.name, expand.label.value, expand.label.key, true, true};
+  query.label = store::ListQuery::Labelled{expand.graph, expand.label.name, expand.label.value, expand.label.key, true};
+  query.names_only = true;
   query.after = expand.after;
   query.rows_max = std::clamp<std::size_t>(limits::signal_page_bytes / std::max<std::size_t>(expand.data.size(), 1), 1,
                                            parts_.options.signal_page_jobs);

@@ -22,19 +22,24 @@
 #include "runtime/byte_gate.h"
 #include "runtime/clock_watch.h"
 #include "runtime/command_queue.h"
+#include "runtime/commit_times.h"
 #include "runtime/duplex_runner.h"
 #include "runtime/end_waiters.h"
 #include "runtime/end_watch.h"
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
+#include "runtime/handouts.h"
 #include "runtime/label_views.h"
 #include "runtime/observers.h"
 #include "runtime/open_store.h"
 #include "runtime/problem_filter.h"
 #include "runtime/requests.h"
+#include "runtime/retention_thread.h"
 #include "runtime/served_topics.h"
+#include "runtime/signal_fate.h"
 #include "runtime/store_clock.h"
 #include "runtime/store_threads.h"
+#include "runtime/tasks.h"
 #include "runtime/transaction_desk.h"
 #include "runtime/worker_message.h"
 #include "runtime/worker_pool.h"
@@ -55,6 +60,10 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   Status signal(const std::string& topic, const Payload& data, const SignalOptions& options) override {
     return requests_.signal(apps_, topic, data, options);
   }
+  Result<SignalFate> fate_of_signal(const std::string& topic, const Payload& data,
+                                    const std::string& name_space) override {
+    return runtime::fate_of_signal(*store_.store, apps_, topic, data, name_space);
+  }
   Status signal_job(RunId run, const std::string& topic, const Payload& data, const SignalOptions& options) override {
     return requests_.signal_job(run, topic, data, options);
   }
@@ -71,22 +80,46 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   std::vector<Result<Submission>> start_many(std::vector<Result<JobRequest>>& requests) override;
   Result<JobView> wait(RunId run, Duration at_most) override;
   void on_end(RunId run, std::function<void(Result<JobView>)> done) override { ends_.watch(run, std::move(done)); }
+  EndWatch& ends() { return ends_; }  // for callers who may stop waiting
   Result<std::optional<RunId>> find(const std::string& id, const FindOptions& options) override;
   Result<JobView> read(RunId run) override;
   Result<JobDetail> inspect(RunId run) override;
   Result<std::vector<JobView>> list(const JobFilter& filter) override;
+  Result<std::uint64_t> count(const JobFilter& filter) override;
+  Result<Survey> survey(const SurveyOptions& options) override;
+  Result<std::vector<Diagnosis>> diagnose() override;
+  Result<Verified> verify(const std::function<void(std::uint64_t)>& progress) override;
+  Result<Verified> backup(const std::string& path) override;
   Result<std::vector<MeasureView>> measures(const MeasureFilter& filter) override;
   Result<std::vector<Announcement>> announcements(const AnnouncementFilter& filter) override {
     return read_announcements(*store_.store, filter);
   }
+  Result<std::vector<KeptSignal>> kept_signals(const KeptSignalFilter& filter) override;
+  Status drop_signal(const std::string& id) override;
+  Result<std::uint64_t> drop_signals(const KeptSignalFilter& filter) override;
   Status interrupt(RunId run, const std::string& reason) override { return requests_.interrupt(run, reason); }
+  Status cancel(RunId run, const std::string& reason) override { return requests_.cancel(run, reason); }
   Status pause(RunId run, const std::string& reason) override { return requests_.pause(run, reason); }
   Status resume(RunId run) override { return requests_.resume(run); }
-  Status redrive(RunId run) override { return requests_.redrive(run); }
+  Result<RunId> redrive(RunId run, const RedriveOptions& options) override { return requests_.redrive(run, options); }
+  Result<std::pair<RunId, std::string>> rerun(RunId run, const RerunOptions& options) override;
+  Result<BulkSummary> bulk(const JobFilter& filter, const BulkRequest& request, const BulkOptions& options) override;
   Status settle(RunId run, const ActivityPlace& place, const Finding& finding) override {
     return requests_.settle(run, place, finding);
   }
   Status remove(RunId run, const RemoveOptions& options) override { return requests_.remove(run, options.keep_id); }
+  Result<std::vector<RetentionRule>> retention() override { return retention_.rules(); }
+  Status set_retention(const RetentionRule& rule) override;
+  Status drop_retention(const RetentionRule& rule) override { return retention_.drop(rule); }
+  Result<RetentionSummary> apply_retention(const RetentionOptions& options) override;
+  Result<std::vector<Task>> tasks(const TaskFilter& filter) override { return tasks_.list(filter); }
+  Status claim_task(const std::string& id, const std::string& who, Duration time) override {
+    return tasks_.claim(id, who, time);
+  }
+  Status release_task(const std::string& id, const std::string& who) override { return tasks_.release(id, who); }
+  Status resolve_task(const std::string& id, const Payload& data, const ResolveOptions& options) override {
+    return tasks_.resolve(id, data, options);
+  }
   Status pause_topic(const std::string& topic) override { return requests_.pause_topic(topic, true); }
   Status resume_topic(const std::string& topic) override { return requests_.pause_topic(topic, false); }
   Result<std::vector<std::string>> paused_topics() override;
@@ -95,7 +128,10 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
     return requests_.heartbeat(token, std::move(progress), options.lease);
   }
   bool owns() const override { return owns_.load(); }
+  Result<bool> has_owner() override;
   RuntimeStats stats() const override { return store_.stats(); }
+  Handouts& handouts() { return handouts_; }
+  CommitTimes::Figures commit_times() const { return commit_times_.read(); }
   void clock_was_set() { commands_.push(Signal::clock); }  // check what is due now
 
  private:
@@ -156,6 +192,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   void owner_gone() override { commands_.push(Signal::owner_gone); }
 
   Status start_threads();
+  std::unique_ptr<RetentionThread> take_retention_thread();  // ended outside of the lock
   void run_engine();
   void run_committer();
   void handle(Command& command);
@@ -169,8 +206,13 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   void look_after_workers();
   void refuse(Command& command);  // it came after the engine's last turn
   // Commits a caller's operation: on the engine's thread while there is one, on the caller's before launch().
+  CommitResults commit_requests(std::vector<store::Operation> operations);
+  CommitAll commit_all();
+  Result<std::vector<core::LaneId>> lanes_owned_here();
   Result<store::Outcome> commit_request(store::Operation operation);
   Result<store::DuplexOutcome> commit_duplex_request(store::DuplexOperation operation);
+  // Never waits for room. `done` is called on the engine's thread, or at once if it cannot be asked.
+  void commit_later(store::Operation operation, std::function<void(Result<store::Outcome>)> done);
   // `direct` commits before launch(), `make` wraps the operation into a command.
   template <class Answer>
   Result<Answer> ask_engine(const std::function<Result<Answer>()>& direct,
@@ -222,7 +264,12 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   enum class Life : std::uint8_t { made, running, stopped };
   std::atomic<Life> life_{Life::made};  // written under life_mutex_
 
+  const store::PoolInfo lanes_;
   Requests requests_;
+  Retention retention_;
+  Tasks tasks_;
+  Handouts handouts_;
+  CommitTimes commit_times_;
 
   // Owned by the engine's thread.
   Engine engine_;
@@ -256,6 +303,10 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   std::unique_ptr<StoreThreads> store_threads_;  // instead, if the store is remote
   std::unique_ptr<StoreThreads> read_threads_;   // beside them: reads and commits do not wait for each other
   std::thread engine_thread_;
+  std::unique_ptr<RetentionThread> retention_thread_;  // guarded by rung_mutex_, except in stop()
 };
+
+// pawl::open, for who needs more than pawl::Runtime shows.
+Result<std::shared_ptr<LocalRuntime>> open_local(RuntimeOptions options);
 
 }  // namespace pawl::runtime

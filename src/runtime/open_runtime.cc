@@ -16,7 +16,7 @@ namespace {
 
 constexpr Duration lease_min = std::chrono::milliseconds(100);  // a shorter one would be lost at any short delay
 
-Result<Runtime> open_with(RuntimeOptions options) {
+Result<std::shared_ptr<runtime::LocalRuntime>> open_with(RuntimeOptions options) {
   const auto named = check_name("pool", options.pool);
   if (!named) return named.error();
   const auto within = [](const char* what, std::uint64_t value, std::uint64_t most) -> Status {
@@ -50,12 +50,12 @@ Result<Runtime> open_with(RuntimeOptions options) {
     if (!info) return info.error();
     if (!*info) return Error{ErrorCode::retry_later, format("pool {}: {}", options.pool, made->front().reason)};
   }
-  return Runtime(std::make_shared<runtime::LocalRuntime>(std::move(options), std::move(*opened), **info));
+  return std::make_shared<runtime::LocalRuntime>(std::move(options), std::move(*opened), **info);
 }
 
 }  // namespace
 
-Result<Runtime> open(RuntimeOptions options) {
+Result<std::shared_ptr<runtime::LocalRuntime>> runtime::open_local(RuntimeOptions options) {
   try {
     return open_with(std::move(options));
   } catch (const std::system_error& error) {  // a thread of the store could not be created
@@ -63,6 +63,12 @@ Result<Runtime> open(RuntimeOptions options) {
         ErrorCode::retry_later,
         format("a thread cannot be made: {}; raise the system's limit on threads and memory", error.code().message())};
   }
+}
+
+Result<Runtime> open(RuntimeOptions options) {
+  auto opened = runtime::open_local(std::move(options));
+  if (!opened) return opened.error();
+  return Runtime(std::move(*opened));
 }
 
 }  // namespace pawl

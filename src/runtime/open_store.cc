@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +11,8 @@
 #include "store/memory/store.h"
 #include "store/postgres/store.h"
 #include "store/redis/store.h"
+#include "store/sqlite/owner_lock.h"
+#include "store/sqlite/owner_record.h"
 #include "store/sqlite/store.h"
 
 namespace pawl::runtime {
@@ -31,6 +35,24 @@ Result<OpenedStore> open_memory(const Clock& clock) {
   return opened;
 }
 
+// The file and its log.
+std::optional<std::uint64_t> bytes_at(const std::string& path) {
+  std::error_code failed;
+  const std::uint64_t file = std::filesystem::file_size(path, failed);
+  if (failed) return std::nullopt;
+  const std::uint64_t log = std::filesystem::file_size(path + "-wal", failed);
+  return failed ? file : file + log;
+}
+
+OpenedStore::Settings server_settings(const std::string& kind, Duration lease,
+                                      const std::vector<std::string>& weaknesses) {
+  OpenedStore::Settings settings{
+      {"kind", kind},
+      {"lease", std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(lease).count()) + " ms"}};
+  for (const std::string& weakness : weaknesses) settings.emplace_back("weaker than promised", weakness);
+  return settings;
+}
+
 Result<OpenedStore> open_sqlite(const RuntimeOptions& runtime, const Clock& clock) {
   store::sqlite::Options options;
   options.clock = &clock;
@@ -43,6 +65,19 @@ Result<OpenedStore> open_sqlite(const RuntimeOptions& runtime, const Clock& cloc
   opened.stats = [raw] {
     const auto stats = raw->stats();
     return RuntimeStats{stats.commits, stats.operations, stats.row_writes, stats.log_bytes};
+  };
+  opened.owner = [path = runtime.store]() -> std::optional<std::uint64_t> {
+    if (!store::sqlite::OwnerLock::is_taken(path)) return std::nullopt;
+    const auto record = store::sqlite::OwnerRecord::read(store::sqlite::owner_path(path));
+    return record ? record->process : 0;
+  };
+  opened.bytes = [path = runtime.store] { return bytes_at(path); };
+  opened.verify = [raw] { return raw->verify(); };
+  opened.backup = [raw](const std::string& path) { return raw->copy_to(path); };
+  opened.settings = [log_bytes_max = runtime.log_bytes_max] {
+    return OpenedStore::Settings{{"kind", "SQLite file"},
+                                 {"synchronous", "FULL"},
+                                 {"log at the most", std::to_string(log_bytes_max >> 20U) + " MB"}};
   };
   opened.duplex = &raw->duplex();
   opened.transactions = raw->transactions();
@@ -73,6 +108,7 @@ Result<OpenedStore> open_postgres(const RuntimeOptions& runtime) {
   opened.rings_with_commits = true;
   opened.lease = lease_of(runtime);
   opened.transactions = raw->transactions(opened.lease / limits::transaction_share_of_lease);
+  opened.settings = [raw, lease = opened.lease] { return server_settings("PostgreSQL", lease, raw->weaknesses()); };
   opened.store = std::move(*postgres);
   opened.lanes = limits::server_lanes;
   return opened;
@@ -96,6 +132,11 @@ Result<OpenedStore> open_redis(const RuntimeOptions& runtime) {
       " use serve(), and give Work::key() to whoever must not act twice";
   opened.store = std::move(*redis);
   opened.lease = lease_of(runtime);
+  opened.settings = [raw, lease = opened.lease] {
+    std::vector<std::string> weaknesses;
+    for (const auto& weakness : raw->weaknesses()) weaknesses.push_back(weakness.what);
+    return server_settings("Redis", lease, weaknesses);
+  };
   opened.lanes = limits::server_lanes;
   return opened;
 }

@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "pawl/options.h"
@@ -32,6 +35,21 @@ struct OpenedStore {
   // Problems that a person should handle.
   std::function<void(std::function<void(const std::string&)>)> on_problem = [](const auto&) {};
   std::function<RuntimeStats()> stats;
+  // For people. Of a file: the process that owns it; none: nobody does.
+  std::function<std::optional<std::uint64_t>()> owner = [] { return std::optional<std::uint64_t>(); };
+  std::function<std::optional<std::uint64_t>()> bytes = [] {
+    return std::optional<std::uint64_t>();
+  };  // none: not known
+  // Beyond reading every job. And a copy that is whole.
+  std::function<Status()> verify = [] { return Status(); };
+  std::function<Status(const std::string& path)> backup = [](const std::string&) {
+    return Status(
+        Error{ErrorCode::unsupported,
+              "only a SQLite file is copied by pawl; a server has its own way (pg_dump, a snapshot of Redis), "
+              "and pawl move takes a stopped store into a file"});
+  };
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  std::function<Settings()> settings = [] { return Settings(); };
 };
 
 Result<OpenedStore> open_store(const RuntimeOptions& options, const Clock& clock);

@@ -61,11 +61,4 @@ void Parts::lane_taken(core::LaneId lane) {
   workshop.cancel_runs(lane);  // its new owner hands the work out again, and accepts no reply from here
 }
 
-std::string no_room(std::size_t bytes_max) {
-  return format(
-      "what this process has to commit takes more than {} bytes already (RuntimeOptions::memory.waiting): try "
-      "again in a moment",
-      bytes_max);
-}
-
 }  // namespace pawl::runtime

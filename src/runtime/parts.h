@@ -14,6 +14,7 @@
 #include "runtime/lanes.h"
 #include "runtime/loader.h"
 #include "runtime/mailboxes.h"
+#include "runtime/no_room.h"
 #include "runtime/outgoing.h"
 #include "runtime/post.h"
 #include "runtime/reads.h"
@@ -62,7 +63,5 @@ struct Parts {
  private:
   std::uint64_t bundles_named_ = 0;
 };
-
-std::string no_room(std::size_t bytes_max);
 
 }  // namespace pawl::runtime

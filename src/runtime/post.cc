@@ -89,6 +89,12 @@ void Post::take(OwnedLane& lane, RunId run, const core::Message& message) {
   };
   if (has(*job, message.guid)) return;
   if (job->look_again) return;  // read with all that came before it
+  // The store took this reply by its token. If the item here has another one, a worker of another process was given the
+  // work and this engine has not been told yet: the item is read with the reply, which would seem stale otherwise.
+  if (const auto* reply = std::get_if<core::Reply>(&message.body)) {
+    const core::WorkItem* item = job->state.find_work(reply->activity);
+    if (item != nullptr && item->token != reply->token) return parts_.loader.look(lane, run);
+  }
   // Messages join in the order of their commits: while one is looked up, or the inbox is read, the next one is read
   // later.
   if (job->lookups > 0 || job->is_held()) return parts_.loader.look(lane, run);

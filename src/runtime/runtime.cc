@@ -48,6 +48,7 @@ Status Runtime::launch() { return backend_->launch(); }
 void Runtime::stop() { backend_->stop(); }
 void Runtime::stop(Duration at_most) { backend_->stop(at_most); }
 bool Runtime::owns() const { return backend_->owns(); }
+Result<bool> Runtime::has_owner() { return backend_->has_owner(); }
 RuntimeStats Runtime::stats() const { return backend_->stats(); }
 
 Result<JobHandle> Runtime::start_bytes(const std::string& graph, Payload input, StartOptions options) {
@@ -103,7 +104,40 @@ JobHandle Runtime::handle_of(RunId run) const { return JobHandle(backend_, run, 
 Status Runtime::signal_bytes(const std::string& topic, const Payload& data, const SignalOptions& options) {
   return backend_->signal(topic, data, options);
 }
+Result<SignalFate> Runtime::fate_of_signal(const std::string& topic, const Payload& data,
+                                           const std::string& name_space) {
+  return backend_->fate_of_signal(topic, data, name_space);
+}
+Result<std::vector<KeptSignal>> Runtime::kept_signals(const KeptSignalFilter& filter) {
+  return backend_->kept_signals(filter);
+}
+Status Runtime::drop_signal(const std::string& id) { return backend_->drop_signal(id); }
+Result<std::uint64_t> Runtime::drop_signals(const KeptSignalFilter& filter) { return backend_->drop_signals(filter); }
+Result<std::vector<Task>> Runtime::tasks(const TaskFilter& filter) { return backend_->tasks(filter); }
+Status Runtime::claim_task(const std::string& id, const std::string& who, Duration time) {
+  return backend_->claim_task(id, who, time);
+}
+Status Runtime::release_task(const std::string& id, const std::string& who) { return backend_->release_task(id, who); }
+Status Runtime::resolve_task(const std::string& id, const Payload& data, const ResolveOptions& options) {
+  return backend_->resolve_task(id, data, options);
+}
+Result<std::vector<RetentionRule>> Runtime::retention() { return backend_->retention(); }
+Status Runtime::set_retention(const RetentionRule& rule) { return backend_->set_retention(rule); }
+Status Runtime::drop_retention(const RetentionRule& rule) { return backend_->drop_retention(rule); }
+Result<RetentionSummary> Runtime::apply_retention(const RetentionOptions& options) {
+  return backend_->apply_retention(options);
+}
 Result<std::vector<JobView>> Runtime::list(const JobFilter& filter) { return backend_->list(filter); }
+Result<std::uint64_t> Runtime::count(const JobFilter& filter) { return backend_->count(filter); }
+Result<Survey> Runtime::survey(const SurveyOptions& options) { return backend_->survey(options); }
+Result<std::vector<Diagnosis>> Runtime::diagnose() { return backend_->diagnose(); }
+Result<Verified> Runtime::verify(const std::function<void(std::uint64_t)>& progress) {
+  return backend_->verify(progress);
+}
+Result<Verified> Runtime::backup(const std::string& path) { return backend_->backup(path); }
+Result<BulkSummary> Runtime::bulk(const JobFilter& filter, const BulkRequest& request, const BulkOptions& options) {
+  return backend_->bulk(filter, request, options);
+}
 Result<std::vector<MeasureView>> Runtime::measures(const MeasureFilter& filter) { return backend_->measures(filter); }
 Result<std::vector<Announcement>> Runtime::announcements(const AnnouncementFilter& filter) {
   return backend_->announcements(filter);
@@ -169,13 +203,28 @@ Status JobHandle::resume() const {
   const auto runtime = runtime_.lock();
   return runtime ? runtime->resume(run_) : gone();
 }
+Status JobHandle::cancel(const std::string& reason) const {
+  const auto runtime = runtime_.lock();
+  return runtime ? runtime->cancel(run_, reason) : gone();
+}
+
 Status JobHandle::interrupt(const std::string& reason) const {
   const auto runtime = runtime_.lock();
   return runtime ? runtime->interrupt(run_, reason) : gone();
 }
-Status JobHandle::redrive() const {
+Result<JobHandle> JobHandle::redrive(const RedriveOptions& options) const {
   const auto runtime = runtime_.lock();
-  return runtime ? runtime->redrive(run_) : gone();
+  if (!runtime) return gone();
+  const auto run = runtime->redrive(run_, options);
+  if (!run) return run.error();
+  return JobHandle(runtime_, *run, id_, *run != run_);
+}
+Result<JobHandle> JobHandle::rerun(const RerunOptions& options) const {
+  const auto runtime = runtime_.lock();
+  if (!runtime) return gone();
+  auto again = runtime->rerun(run_, options);
+  if (!again) return again.error();
+  return JobHandle(runtime_, again->first, std::move(again->second), true);
 }
 Status JobHandle::remove(const RemoveOptions& options) const {
   const auto runtime = runtime_.lock();

@@ -95,7 +95,7 @@ void LocalRuntime::own_duplex() {
 }
 
 void LocalRuntime::commit_here(Group group) {
-  auto result = commit_group(*store_.store, group);
+  auto result = commit_group(*store_.store, group, commit_times_);
   engine_.finished(std::move(group), std::move(result));
 }
 
@@ -193,7 +193,7 @@ void LocalRuntime::run_committer() {
     groups_.take_all(batch, std::nullopt);
     for (std::optional<Group>& group : batch) {
       if (!group) return;
-      auto result = commit_group(*store_.store, *group);
+      auto result = commit_group(*store_.store, *group, commit_times_);
       commands_.push(StoreThreads::Committed{std::move(*group), std::move(result)});
     }
     batch.clear();
@@ -215,6 +215,12 @@ void LocalRuntime::handle(Command& command) {
           },
           [&](RequestCommand& request) {
             const Ticket ticket = next_ticket_++;
+            if (auto* submit = std::get_if<store::Submit>(&request.operation)) {
+              submits_.emplace(ticket, [done = std::move(request.done)](const Result<Submission>& made) {
+                done(outcome_of(made ? Result(Submitted{made->run, made->created}) : made.error()));
+              });
+              return engine_.submit(request_of(std::move(*submit)), ticket);
+            }
             asked_.emplace(ticket, std::move(request.done));
             engine_.request(std::move(request.operation), ticket);
           },

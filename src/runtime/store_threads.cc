@@ -10,9 +10,9 @@
 
 namespace pawl::runtime {
 
-StoreThreads::StoreThreads(store::Store& store, store::DuplexStore* duplex, std::size_t threads,
+StoreThreads::StoreThreads(store::Store& store, store::DuplexStore* duplex, CommitTimes& times, std::size_t threads,
                            std::function<void(Told)> tell)
-    : store_(store), duplex_(duplex), tell_(std::move(tell)) {
+    : store_(store), duplex_(duplex), times_(times), tell_(std::move(tell)) {
   try {
     for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
@@ -52,7 +52,7 @@ void StoreThreads::run() {
     lock.unlock();
     std::visit(Overloaded{
                    [this](Group& group) {
-                     auto result = commit_group(store_, group);
+                     auto result = commit_group(store_, group, times_);
                      tell_(Committed{std::move(group), std::move(result)});
                    },
                    [this](ReadBatch& batch) {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/commit_times.h"
 #include "runtime/duplex_batch.h"
 #include "runtime/outgoing.h"
 #include "runtime/reads.h"
@@ -33,9 +34,11 @@ class StoreThreads {
   };
   using Told = std::variant<Committed, Answered, CarriedOut>;
 
-  // `tell` is called by these threads. The store must outlive this object; without `duplex` it gets no DuplexBatch.
+  // `tell` is called by these threads. The store and `times` must outlive this object; without `duplex` it gets no
+  // DuplexBatch.
   // Throws std::system_error if a thread cannot be created.
-  StoreThreads(store::Store& store, store::DuplexStore* duplex, std::size_t threads, std::function<void(Told)> tell);
+  StoreThreads(store::Store& store, store::DuplexStore* duplex, CommitTimes& times, std::size_t threads,
+               std::function<void(Told)> tell);
   ~StoreThreads();  // finishes what was pushed
   StoreThreads(const StoreThreads&) = delete;
   StoreThreads& operator=(const StoreThreads&) = delete;
@@ -52,6 +55,7 @@ class StoreThreads {
 
   store::Store& store_;
   store::DuplexStore* const duplex_;
+  CommitTimes& times_;
   const std::function<void(Told)> tell_;
   std::mutex mutex_;
   std::condition_variable ready_;

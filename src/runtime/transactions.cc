@@ -17,7 +17,7 @@ namespace {
 constexpr std::int32_t code_not_committed = 500;
 
 // The attempt that a reply belongs to.
-std::optional<WorkRun> run_of(RunId run, const core::Delivery& delivery) {
+std::optional<WorkRun> run_behind(RunId run, const core::Delivery& delivery) {
   const auto* reply = std::get_if<core::Reply>(&delivery.message.body);
   if (reply == nullptr || delivery.origin != core::Origin::unstored) return std::nullopt;
   return WorkRun{WorkRef{run, reply->activity}, reply->token};
@@ -61,7 +61,7 @@ void Transactions::release(RunId run) {
 }
 
 bool Transactions::is_kept(RunId run, const core::Delivery& delivery) const {
-  const auto of = run_of(run, delivery);
+  const auto of = run_behind(run, delivery);
   return of && kept_.contains(*of);
 }
 
@@ -70,7 +70,7 @@ std::shared_ptr<store::OpenTransaction> Transactions::take(const WorkRun& run) {
   return node.empty() ? nullptr : std::move(node.mapped());
 }
 
-std::size_t Transactions::left_to_decide(OwnedLane& lane, HotJob& job) {
+std::optional<std::size_t> Transactions::left_to_decide(OwnedLane& lane, HotJob& job) {
   if (kept_.empty() && held_.empty()) return job.queue.size();
   const RunId run = job.state.job.run;
   const auto with_transaction = [&](const core::Delivery& delivery) { return is_kept(run, delivery); };
@@ -87,7 +87,7 @@ std::size_t Transactions::left_to_decide(OwnedLane& lane, HotJob& job) {
     return static_cast<std::size_t>(answers - job.queue.begin());
   }
   decide(lane, job);
-  return 0;
+  return std::nullopt;
 }
 
 // All of its steps in one bundle, with fusion or without: a reply that is stored before it is decided could be refused

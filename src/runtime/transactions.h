@@ -35,9 +35,9 @@ class Transactions {
   bool hold(RunId run);
   void release(RunId run);
 
-  // How many of the job's deliveries, from the first, are to be decided as usual. None while it is held; and a reply
-  // with a transaction is decided here.
-  std::size_t left_to_decide(OwnedLane& lane, HotJob& job);
+  // How many of the job's deliveries, from the first, are to be decided as usual: 0 while it is held. None: a reply
+  // with a transaction was decided here, and the job may be gone.
+  std::optional<std::size_t> left_to_decide(OwnedLane& lane, HotJob& job);
   // The outcome of the group's bundle. None: it is settled.
   std::optional<store::Outcome> came_back(Group& group, const Result<std::vector<store::Outcome>>& result);
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/limits.h"
+#include "base/trace_context.h"
 #include "base/utf8.h"
 #include "runtime/token.h"
 
@@ -123,9 +124,23 @@ std::optional<Reply> RunLine::refusal() {
   return refusal_;
 }
 
+namespace {
+
+// What the worker continues: the span of its activity if somebody reports it, and otherwise the caller's.
+std::string trace_of(const core::WorkItem& item) {
+  if (!item.life.trace) return {};
+  auto trace = read_trace(*item.life.trace);
+  if (!trace) return {};
+  if (trace->reported()) trace->span = span_of_activity(item.run.raw(), item.activity.raw());
+  return trace->text();
+}
+
+}  // namespace
+
 detail::WorkFacts facts_of(const core::WorkItem& item, const core::Guid& store) {
   const core::Guid key = core::idempotency_key(item, store);
-  return {item.topic, item.run, key.text(), token_text(run_of(item), store), item.runs, item.input, item.life.progress};
+  return {item.topic, item.run,   key.text(),         token_text(run_of(item), store),
+          item.runs,  item.input, item.life.progress, trace_of(item)};
 }
 
 WorkReply answer_to(const core::WorkItem& item, const Reply& reply) {

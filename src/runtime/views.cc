@@ -5,70 +5,15 @@
 #include <vector>
 
 #include "base/format.h"
+#include "core/kind_state.h"
 #include "core/program.h"
 #include "runtime/collate.h"
 #include "runtime/token.h"
 #include "runtime/wait_view.h"
 
-namespace pawl {
-
-std::string_view name_of(JobStatus status) { return core::name_of(runtime::core_status(status)); }
-
-std::string_view name_of(ActivityStatus status) {
-  switch (status) {
-    case ActivityStatus::open:
-      return "open";
-    case ActivityStatus::completed:
-      return "completed";
-    case ActivityStatus::errored:
-      return "errored";
-    case ActivityStatus::skipped:
-      return "skipped";
-    case ActivityStatus::cancelled:
-      return "cancelled";
-  }
-  return "open";
-}
-
-std::string_view name_of(Effect effect) {
-  switch (effect) {
-    case Effect::none:
-      return "none";
-    case Effect::intended:
-      return "intended";
-    case Effect::started:
-      return "started";
-    case Effect::done:
-      return "done";
-    case Effect::failed:
-      return "failed";
-    case Effect::unknown:
-      return "unknown";
-  }
-  return "unknown";
-}
-
-namespace runtime {
+namespace pawl::runtime {
 
 namespace {
-
-JobStatus public_status(core::JobStatus status) {
-  switch (status) {
-    case core::JobStatus::running:
-      return JobStatus::running;
-    case core::JobStatus::completed:
-      return JobStatus::completed;
-    case core::JobStatus::failed:
-      return JobStatus::failed;
-    case core::JobStatus::interrupted:
-      return JobStatus::interrupted;
-    case core::JobStatus::parked:
-      return JobStatus::parked;
-    case core::JobStatus::paused:
-      return JobStatus::paused;
-  }
-  return JobStatus::parked;
-}
 
 ActivityStatus public_status(core::ActivityStatus status) {
   switch (status) {
@@ -103,7 +48,36 @@ std::optional<WorkView> work_of(const core::WorkItem* item, const core::Guid& st
   return view;
 }
 
+std::vector<AttemptView> attempts_of(const core::Activity& activity) {
+  if (activity.state.empty() || activity.seq == core::ActivitySeq(0)) return {};
+  const auto state = core::decode_kind_state(activity.state.view());
+  const auto* work = state ? std::get_if<core::WorkState>(&*state) : nullptr;
+  std::vector<AttemptView> views;
+  if (work != nullptr)
+    for (const core::FailedAttempt& attempt : work->attempts)
+      views.push_back({attempt.at, attempt.code, attempt.error});
+  return views;
+}
+
 }  // namespace
+
+JobStatus public_status(core::JobStatus status) {
+  switch (status) {
+    case core::JobStatus::running:
+      return JobStatus::running;
+    case core::JobStatus::completed:
+      return JobStatus::completed;
+    case core::JobStatus::failed:
+      return JobStatus::failed;
+    case core::JobStatus::interrupted:
+      return JobStatus::interrupted;
+    case core::JobStatus::parked:
+      return JobStatus::parked;
+    case core::JobStatus::paused:
+      return JobStatus::paused;
+  }
+  return JobStatus::parked;
+}
 
 core::JobStatus core_status(JobStatus status) {
   switch (status) {
@@ -146,7 +120,7 @@ JobView view_of(const core::JobRow& job) {
   view.remove_at = job.remove_at;
   view.redrives = job.redrives;
   view.data = job.data;
-  view.code = job.code < 0 ? -job.code : job.code;
+  view.code = job.error_code();
   return view;
 }
 
@@ -213,6 +187,10 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
     ActivityView view;
     view.name = name_in(graph, activity.node);
     view.address = activity.at.text();
+    if (activity.parent) view.parent = activity.parent->raw();
+    if (activity.at.depth() > 1) view.plane = activity.at.prefix(activity.at.depth() - 1).plane();
+    const core::Carried* carried = activity.parent ? draft.carried(activity.node, activity.at) : nullptr;
+    view.carried = carried != nullptr && carried->answered;
     view.ledger = activity.ledger.digits();
     view.explanation = activity.ledger.describe();
     if (graph != nullptr && activity.node < graph->nodes().size()) view.kind = graph->nodes()[activity.node].kind;
@@ -229,6 +207,7 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
     view.work = work_of(state.find_work(activity.seq), store);
     view.waits_for = wait_of(state, activity, graph);
     if (view.waits_for) view.child = view.waits_for->child;
+    view.attempts = attempts_of(activity);
     detail.activities.push_back(std::move(view));
   }
   std::vector<const core::MessageRecord*> records;
@@ -246,11 +225,22 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
   return detail;
 }
 
+// Without what it takes over from another run.
+Payload input_of(const core::Start& start) {
+  auto given = core::unpack_start(start.input);
+  return given ? std::move(given->input) : start.input;
+}
+
 void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph* graph) {
-  // The trigger's output is the job's input; a job that has not started has it in its inbox.
-  if (const core::Activity* trigger = stored.state.find(core::ActivitySeq(0))) detail.input = trigger->output;
+  // The trigger hands on what the job was given; a job that has not started has it in its inbox.
+  if (const core::Activity* trigger = stored.state.find(core::ActivitySeq(0))) {
+    detail.input = trigger->output;
+    if (const auto start = core::unpack_start(trigger->state))
+      for (const core::EarlierRun& run : start->earlier)
+        detail.earlier.push_back({run.run, run.ended_at, run.code, run.reason});
+  }
   for (const core::InboxMessage& waiting : stored.inbox) {
-    if (const auto* start = std::get_if<core::Start>(&waiting.message.body)) detail.input = start->input;
+    if (const auto* start = std::get_if<core::Start>(&waiting.message.body)) detail.input = input_of(*start);
     const auto* refused = std::get_if<core::Refused>(&waiting.message.body);
     if (refused != nullptr && refused->activity.raw() < detail.activities.size())
       detail.activities[refused->activity.raw()].refused =
@@ -260,7 +250,7 @@ void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph*
     TimerView view{timer.due, "deadline", "", ""};
     if (const auto* start = std::get_if<core::Start>(&timer.message.body)) {
       view.what = "start";
-      detail.input = start->input;
+      detail.input = input_of(*start);
     }
     if (const auto* up = std::get_if<core::TimeUp>(&timer.message.body)) {
       view.what = core::name_of(up->what);
@@ -273,5 +263,4 @@ void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph*
   }
 }
 
-}  // namespace runtime
-}  // namespace pawl
+}  // namespace pawl::runtime

@@ -12,6 +12,7 @@ namespace pawl::runtime {
 using core::Graph;
 
 core::JobStatus core_status(JobStatus status);
+JobStatus public_status(core::JobStatus status);
 JobView view_of(const core::JobRow& job);
 // `graph` may be null when this process does not have it: then nodes are named by their numbers. `store` is part of the
 // tokens that are shown.

@@ -38,7 +38,7 @@ void fill(WaitView& view, const core::KindState& state, const Graph::Node* node)
                    view.done = map.done;
                    view.of = map.items;
                  },
-                 each_of<std::monostate, core::WaitState>([] {}),
+                 each_of<std::monostate, core::WaitState, core::WorkState>([] {}),
              },
              state);
 }

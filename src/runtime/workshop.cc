@@ -331,9 +331,30 @@ void Workshop::found(OwnedLane& lane, const core::WorkItem& item, core::WorkToke
     adopt(lane, item);
 }
 
+// Their jobs in memory must know the new tokens, or the answers would be those of strangers; and their times run.
+void Workshop::taken_elsewhere(const std::vector<core::WorkItem>& items) {
+  for (const core::WorkItem& item : items) {
+    parts_.reads.touched(item.run);  // what was read before has the old token
+    OwnedLane* lane = parts_.lanes.mine(item.run);
+    if (lane == nullptr) continue;  // its owner is told (Engine::tell)
+    if (HotJob* job = parts_.jobs.find(item.run)) {
+      const core::WorkItem* own = job->state.find_work(item.activity);
+      if (job->in_flight)
+        job->look_again = true;  // the bundle on its way may change this very item
+      else if (own != nullptr && own->runs < item.runs)
+        job->state.put(item);
+    }
+    parts_.alarms.arm_changed(*lane, item);
+  }
+}
+
 // What was given back waits again, here or at the job's next owner.
 void Workshop::settle_release(const store::ReleaseWork& release, const store::Outcome& outcome) {
   OwnedLane* lane = parts_.lanes.mine(release.run);
+  if (release.epoch == core::Epoch(0)) {  // by whoever has the token: local workers may begin it now
+    if (lane != nullptr && !parts_.stopping) parts_.alarms.fire_work(*lane, WorkRef{release.run, release.activity});
+    return;
+  }
   const bool owned = lane != nullptr && release.epoch == lane->epoch;
   if (outcome.kind == store::OutcomeKind::outcome_unknown && owned)
     return parts_.outgoing.push(release);  // it may be sent twice

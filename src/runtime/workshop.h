@@ -87,6 +87,7 @@ class Workshop {
   void settle_claim(const store::ClaimItem& claim, store::Outcome outcome);
   void settle_release(const store::ReleaseWork& release, const store::Outcome& outcome);
   void settle_extend(const store::ExtendWork& extend, const store::Outcome& outcome);
+  void taken_elsewhere(const std::vector<core::WorkItem>& items);  // by workers of other processes, under a lease
 
  private:
   // Whether a worker of this process could begin it: its topic is served, and no attempt of it is here or on its way

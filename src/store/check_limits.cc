@@ -81,6 +81,7 @@ Status check_body(const core::Body& body) {
                         [](const core::Resume& m) { return check_payload("the signal", m.data); },
                         [](const core::NoReply&) { return Status{}; },
                         [](const core::Interrupt& m) { return check_reason(m.reason); },
+                        [](const core::Cancel& m) { return check_reason(m.reason); },
                         [](const core::Pause& m) { return check_reason(m.reason); },
                         [](const core::Proceed&) { return Status{}; },
                         [](const core::Redrive&) { return Status{}; },
@@ -98,6 +99,8 @@ Status check_body(const core::Body& body) {
                         [](const core::Unlabel& m) { return check_label(m.label); },
                         [](const core::Taken&) { return Status{}; },
                         [](const core::Refused& m) { return check_payload("the answer", m.data); },
+                        [](const core::GiveAnswer& m) { return check_payload("the answer", m.data); },
+                        [](const core::DropSignal&) { return Status{}; },
                     },
                     body);
 }

@@ -58,6 +58,15 @@ class ForwardStore : public Store {
   Result<std::vector<Topic>> read_paused_topics() override { return inner_.read_paused_topics(); }
   Result<std::vector<LaneEnd>> read_lane_ends() override { return inner_.read_lane_ends(); }
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override { return inner_.list_jobs(query); }
+  Result<std::vector<JobCount>> count_jobs() override { return inner_.count_jobs(); }
+  Result<std::vector<TopicWork>> count_work(Instant now) override { return inner_.count_work(now); }
+  Result<std::vector<EngineInfo>> read_engines(const Pool& pool, Instant now) override {
+    return inner_.read_engines(pool, now);
+  }
+  Result<std::vector<MailboxInfo>> list_mailboxes(const MailboxQuery& query) override {
+    return inner_.list_mailboxes(query);
+  }
+  Result<std::optional<KeptSignals>> read_kept(const KeptQuery& query) override { return inner_.read_kept(query); }
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override {
     return inner_.read_measures(query);
   }

@@ -1,5 +1,7 @@
 #include "store/lists.h"
 
+#include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace pawl::store {
@@ -23,9 +25,57 @@ Result<std::optional<Row>> next_of(LaneMerge<Row>& merge, Cursor& cursor, std::u
 std::uint64_t place_of_job(const core::JobRow& row) { return sequence_of(row.run); }
 std::uint64_t place_of_announcement(const AnnouncementRow& row) { return row.seq; }
 
+constexpr core::JobStatus all_statuses[] = {core::JobStatus::running, core::JobStatus::completed,
+                                            core::JobStatus::failed,  core::JobStatus::interrupted,
+                                            core::JobStatus::parked,  core::JobStatus::paused};
+
+// A page of one lane. A store finds the jobs of one status: those of several are merged by their runs, which is the
+// order of the lane, so that one place in the lane says how far a reader is.
+Result<std::vector<core::JobRow>> read_page(Queries& store, ListQuery query,
+                                            const std::vector<core::JobStatus>& statuses) {
+  if (statuses.empty()) return store.list_jobs(query);
+  const auto goes_before = [&](const core::JobRow& a, const core::JobRow& b) {
+    return query.direction == Direction::up ? a.run < b.run : b.run < a.run;
+  };
+  std::vector<core::JobRow> rows;
+  for (const core::JobStatus status : statuses) {
+    query.status = status;
+    auto some = store.list_jobs(query);
+    if (!some) return some.error();
+    std::vector<core::JobRow> merged;
+    std::merge(std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()),
+               std::make_move_iterator(some->begin()), std::make_move_iterator(some->end()), std::back_inserter(merged),
+               goes_before);
+    if (merged.size() > query.rows_max) merged.resize(query.rows_max);
+    rows = std::move(merged);
+  }
+  return rows;
+}
+
+// The first place of a lane whose job was made at `at` or later, as far as the lane's jobs are in the order of time.
+Result<std::uint64_t> place_at(Queries& store, const LaneEnd& lane, Instant at) {
+  std::uint64_t low = 0;  // what is behind this place may be older
+  std::uint64_t high = sequence_of(lane.next_run);
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    ListQuery query;
+    query.lane = lane.lane;
+    query.after = core::make_run(lane.lane, middle);
+    query.rows_max = 1;
+    query.names_only = true;
+    const auto row = store.list_jobs(query);
+    if (!row) return row.error();
+    if (row->empty() || row->front().created_at >= at)
+      high = middle;
+    else
+      low = sequence_of(row->front().run);
+  }
+  return low;
+}
+
 }  // namespace
 
-Result<JobList> JobList::begin(Queries& store, ListQuery filter, ListOrder order, std::string_view after,
+Result<JobList> JobList::begin(Queries& store, JobQuery asked, ListOrder order, std::string_view after,
                                std::size_t rows_wanted) {
   const bool down = order == ListOrder::newest_first;
   const auto lanes = store.read_lane_ends();
@@ -35,17 +85,26 @@ Result<JobList> JobList::begin(Queries& store, ListQuery filter, ListOrder order
     auto parsed = Cursor::parse(after, down ? Cursor::Of::newest_jobs : Cursor::Of::oldest_jobs);
     if (!parsed) return parsed.error();
     cursor = std::move(*parsed);
-  } else if (down) {
-    for (const LaneEnd& lane : *lanes) cursor.set(lane.lane, sequence_of(lane.next_run));
+  } else {
+    for (const LaneEnd& lane : *lanes) {
+      if (down) cursor.set(lane.lane, sequence_of(lane.next_run));
+      const Instant bound = down ? asked.until : asked.since;
+      if (bound == Instant()) continue;
+      const auto place = place_at(store, lane, bound);
+      if (!place) return place.error();
+      cursor.set(lane.lane, down ? *place + 1 : *place);
+    }
   }
-  filter.direction = down ? Direction::down : Direction::up;
+  asked.filter.direction = down ? Direction::down : Direction::up;
+  if (asked.filter.graph && asked.statuses.empty())
+    asked.statuses.assign(std::begin(all_statuses), std::end(all_statuses));
   LaneMerge<core::JobRow> merge(
-      {[&store, filter = std::move(filter)](core::LaneId lane, std::uint64_t place, std::size_t rows_max) {
-         ListQuery query = filter;
+      {[&store, asked = std::move(asked)](core::LaneId lane, std::uint64_t place, std::size_t rows_max) {
+         ListQuery query = asked.filter;
          query.lane = lane;
          query.after = core::make_run(lane, place);
          query.rows_max = rows_max;
-         return store.list_jobs(query);
+         return read_page(store, std::move(query), asked.statuses);
        },
        place_of_job,
        [down](const core::JobRow& a, const core::JobRow& b) {

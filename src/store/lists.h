@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/bundle.h"
 #include "store/cursor.h"
@@ -22,12 +23,19 @@
 
 namespace pawl::store {
 
+// Which jobs a list has.
+struct JobQuery {
+  ListQuery filter;                         // its status, lane, bound and number of rows are set by the list
+  std::vector<core::JobStatus> statuses{};  // any of these; none: all
+  // Jobs that were made in this time, and perhaps others: the list begins near it. 0: no bound.
+  Instant since{}, until{};
+};
+
 class JobList {
  public:
-  // `filter` selects the jobs; its lane, bound and number of rows are set by the list. `after`: the text of a cursor;
-  // empty: from the beginning. `rows_wanted`: how many rows the caller will probably ask for. The store must outlive
-  // the list.
-  static Result<JobList> begin(Queries& store, ListQuery filter, ListOrder order, std::string_view after,
+  // `after`: the text of a cursor; empty: from the beginning. `rows_wanted`: how many rows the caller will probably ask
+  // for. The store must outlive the list.
+  static Result<JobList> begin(Queries& store, JobQuery query, ListOrder order, std::string_view after,
                                std::size_t rows_wanted);
 
   Result<std::optional<core::JobRow>> next();       // none: there are no more

@@ -1,6 +1,8 @@
 #include "store/mailbox_page.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/invariant.h"
@@ -15,6 +17,7 @@ struct Wanted {
   std::size_t registers = 0;
   std::vector<core::Guid> withdrawn;
   std::vector<core::Taken> taken;
+  std::set<core::Guid> dropped;
 };
 
 class PageReader {
@@ -23,8 +26,9 @@ class PageReader {
       : rows_(rows), size_(size), now_(now), page_(page) {}
 
   Status read() {
-    for (const auto step : {&PageReader::read_messages, &PageReader::read_expired, &PageReader::read_registrations,
-                            &PageReader::read_signals, &PageReader::read_withdrawn, &PageReader::read_taken})
+    for (const auto step :
+         {&PageReader::read_messages, &PageReader::read_expired, &PageReader::read_registrations,
+          &PageReader::read_signals, &PageReader::read_withdrawn, &PageReader::read_taken, &PageReader::read_dropped})
       if (const auto done = (this->*step)(); !done) return done;
     for (auto& [seq, entry] : entries_) page_.state.entries.push_back(std::move(entry));
     return {};
@@ -60,9 +64,15 @@ class PageReader {
     entries_.emplace(seq, std::move(entry));  // an entry that was read with its data stays
   }
 
+  // Requests to drop signals are a page alone: the signals that they mean are read without their data, and no hook may
+  // get one of those.
   Status read_messages() {
     Budget budget(size_);
+    bool is_cut = false;
     const auto done = rows_.read_messages(size_.messages, [&](core::InboxMessage message) {
+      const bool drops = std::holds_alternative<core::DropSignal>(message.message.body);
+      is_cut = !page_.inbox.empty() && drops == wanted_.dropped.empty();
+      if (is_cut) return false;
       std::size_t bytes = 0;
       std::visit(Overloaded{
                      [&](const core::Signal& signal) {
@@ -72,18 +82,19 @@ class PageReader {
                      [&](const core::Register&) { ++wanted_.registers; },
                      [&](const core::Withdraw& withdraw) { wanted_.withdrawn.push_back(withdraw.registration); },
                      [&](const core::Taken& taken) { wanted_.taken.push_back(taken); },
+                     [&](const core::DropSignal& drop) { wanted_.dropped.insert(drop.signal); },
                      [](const core::Expire&) {},  // expired entries are read anyway
                      // Not messages of a mailbox: they need nothing from it.
                      each_of<core::Start, core::Transition, core::Reply, core::Resume, core::NoReply, core::Interrupt,
-                             core::Pause, core::Proceed, core::Redrive, core::Verdict, core::TimeUp, core::Reenter,
-                             core::Arrive, core::Item, core::StartChild, core::ChildDone, core::EndJob, core::Expand,
-                             core::Unlabel, core::Refused>([] {}),
+                             core::Cancel, core::Pause, core::Proceed, core::Redrive, core::GiveAnswer, core::Verdict,
+                             core::TimeUp, core::Reenter, core::Arrive, core::Item, core::StartChild, core::ChildDone,
+                             core::EndJob, core::Expand, core::Unlabel, core::Refused>([] {}),
                  },
                  message.message.body);
       page_.inbox.push_back(std::move(message));
       return budget.goes_on(bytes);
     });
-    page_.more = budget.is_spent();
+    page_.more = budget.is_spent() || is_cut;
     return done;
   }
 
@@ -159,6 +170,15 @@ class PageReader {
     return {};
   }
 
+  // Those that wait, wherever they are in the line.
+  Status read_dropped() {
+    if (wanted_.dropped.empty()) return {};
+    return rows_.read_heads(limits::early_signals_per_mailbox_max, [&](core::MailboxEntry entry) {
+      if (wanted_.dropped.erase(entry.guid) > 0) keep(std::move(entry));
+      return !wanted_.dropped.empty();
+    });
+  }
+
   MailboxRows& rows_;
   const MailboxPageSize& size_;
   const Instant now_;
@@ -172,6 +192,47 @@ class PageReader {
 
 Status fill_page(MailboxRows& rows, const MailboxPageSize& size, Instant now, MailboxPage& page) {
   return PageReader(rows, size, now, page).read();
+}
+
+Status fill_kept(MailboxRows& rows, const KeptQuery& query, KeptSignals& kept) {
+  std::size_t seen = 0;
+  std::size_t bytes = 0;
+  const auto is_enough = [&](std::size_t size) {
+    bytes += size;
+    return ++seen >= query.rows_max || bytes >= query.bytes_max;
+  };
+  std::set<core::Guid> dropped;
+  std::uint64_t number = 0;
+  const auto inbox = rows.read_messages(limits::mailbox_inbox_max, [&](core::InboxMessage message) {
+    if (const auto* drop = std::get_if<core::DropSignal>(&message.message.body)) dropped.insert(drop->signal);
+    const auto* signal = std::get_if<core::Signal>(&message.message.body);
+    if (signal == nullptr || kept.next_unserved || number++ < query.from_unserved) return true;
+    const std::size_t size = signal->data.size();
+    kept.unserved.push_back({number - 1, std::move(message.message)});
+    if (is_enough(size)) kept.next_unserved = number;
+    return true;
+  });
+  if (!inbox) return inbox;
+  std::erase_if(kept.unserved, [&](const auto& one) { return dropped.contains(one.message.guid); });
+  seen = bytes = 0;
+  const auto in_line = rows.read_signals(query.from_seq, query.rows_max, [&](core::MailboxEntry entry) {
+    const std::size_t size = std::get<core::Signal>(entry.what).data.size();
+    const std::uint64_t next = entry.seq + 1;
+    if (!dropped.contains(entry.guid)) kept.entries.push_back(std::move(entry));
+    if (!is_enough(size)) return true;
+    kept.next_seq = next;
+    return false;
+  });
+  // Where the two are not read at one moment, an owner may have taken one in between.
+  std::erase_if(kept.unserved, [&](const auto& one) {
+    return std::any_of(kept.entries.begin(), kept.entries.end(),
+                       [&](const core::MailboxEntry& entry) { return entry.guid == one.message.guid; });
+  });
+  if (kept.next_seq) {  // they come first
+    kept.unserved.clear();
+    kept.next_unserved.reset();
+  }
+  return in_line;
 }
 
 }  // namespace pawl::store

@@ -31,4 +31,7 @@ class MailboxRows {
 // Fills the page, except for the mailbox's own row.
 Status fill_page(MailboxRows& rows, const MailboxPageSize& size, Instant now, MailboxPage& page);
 
+// Fills in what waits, except for the key.
+Status fill_kept(MailboxRows& rows, const KeptQuery& query, KeptSignals& kept);
+
 }  // namespace pawl::store

@@ -86,6 +86,7 @@ struct Submit {
   Payload input;
   Instant at;
   Reuse reuse = Reuse::never;
+  RunId follows{0};              // the run that must have the id now, or it is a conflict; 0: any, or none
   Instant start_at;              // the start message is a timer; 0: it starts at once
   Instant deadline;              // a timer interrupts the job; 0: none
   std::optional<Duration> keep;  // how long it stays once closed; none: forever

@@ -30,6 +30,14 @@ inline bool is_taken(Reuse reuse, const KeyHolder& holder) {
   return true;
 }
 
+// A submit that follows a run is that run's one successor, however often it is asked for.
+inline bool is_outrun(const Submit& submit, RunId holder) {
+  return submit.follows != RunId(0) && submit.follows != holder;
+}
+inline std::string outrun() {
+  return "the run that it follows no longer has the id: it was removed, or another run goes on for it";
+}
+
 // A child starts like any job. Its parent chooses the id: an id that is taken is refused.
 inline Submit submit_of(const core::StartChild& start, const core::JobKey& key, core::LaneId lane, Instant now) {
   Submit submit{key.name_space, key.id, lane, start.graph, start.input, now};

@@ -10,7 +10,7 @@ namespace pawl::testing {
 
 namespace {
 
-// The first bytes are enough to see what is meant.
+// The first bytes are enough to recognise a value.
 constexpr std::size_t shown_bytes_max = 200;
 
 std::string shown(std::string_view text) {

@@ -12,7 +12,7 @@ namespace pawl::testing {
 
 namespace {
 
-// An engine that wants to look again and again at the same time waits for a later one.
+// If the engine asks to look again and again at the same time, the clock moves on a little.
 constexpr std::uint32_t looks_per_time_max = 8;
 
 bool is_definite(const Result<store::Outcome>& outcome) {
@@ -42,7 +42,7 @@ Driver::Driver(const TestOptions& options, PlannedFault fault, const runtime::Gr
 void Driver::boot() {
   ++life_;
   runtime::EngineOptions options;
-  options.name = "test";  // the same in every life: the lane is free as soon as the process is gone
+  options.name = "test";  // the same after every restart, so the lane is free as soon as the process is gone
   options.seed = Random::mix(options_.seed) + life_;
   options.fusion = options_.fusion ? core::Fusion::on : core::Fusion::off;
   engine_ = std::make_unique<runtime::Engine>(options, pool_, store_, clock_, graphs_,
@@ -94,7 +94,7 @@ bool Driver::step() {
 
 bool Driver::look_at_clock() {
   const auto wake = engine_->next_wake();
-  // What the store refused is tried again in a moment, which is no time that a test would wait for.
+  // The engine retries soon after the store refused. The driver moves the clock itself: no test waits for such a time.
   const bool must_wait = wake && *wake > clock_.monotonic() && engine_->store_refuses();
   if (!wake || (*wake > clock_.monotonic() && !must_wait)) return false;
   if (must_wait) clock_.move_to(*wake);
@@ -140,7 +140,7 @@ Result<Answer> Driver::until_answered(const std::function<void(runtime::Ticket)>
         if (is_definite(found.mapped())) return std::move(found.mapped());
         break;
       }
-      if (life != life_) break;  // whoever asked a process that died asks the next one
+      if (life != life_) break;  // the process died, so the caller asks the next one
       if (exhausted()) return too_many_commits();
       if (step() || look_at_clock()) continue;
       return Error{ErrorCode::retry_later, "the engine does not answer"};
@@ -149,6 +149,8 @@ Result<Answer> Driver::until_answered(const std::function<void(runtime::Ticket)>
 }
 
 Result<store::Outcome> Driver::ask(const store::Operation& operation) {
+  if (const auto* wanted = std::get_if<store::Submit>(&operation))
+    return runtime::outcome_of(submit(runtime::request_of(*wanted)));
   return until_answered<store::Outcome>([&](runtime::Ticket ticket) { engine_->request(operation, ticket); },
                                         outcomes_);
 }
@@ -156,10 +158,12 @@ Result<store::Outcome> Driver::ask(const store::Operation& operation) {
 Result<runtime::Submitted> Driver::submit(const runtime::SubmitRequest& request) {
   auto result = until_answered<runtime::Submitted>([&](runtime::Ticket ticket) { engine_->submit(request, ticket); },
                                                    submissions_);
-  if (!result || result->created) return result;
-  // Asked a second time it finds the job that the first one made: then it is its own.
-  const auto row = store_.read_job_row(result->run);
-  if (row && *row && (*row)->secret == request.secret) result->created = true;
+  if (result ? result->created : result.error().code != ErrorCode::conflict) return result;
+  // A repeated request finds the job that the first one created. By its secret the job is recognised as this caller's.
+  const auto holder = store_.find_run(request.name_space, request.id);
+  if (!holder || !*holder) return result;
+  const auto row = store_.read_job_row(**holder);
+  if (row && *row && (*row)->secret == request.secret) return runtime::Submitted{**holder, true};
   return result;
 }
 

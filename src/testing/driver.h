@@ -1,6 +1,6 @@
-// Driver: the engine of pawl::Runtime over a store in memory, on the caller's thread, with a clock that moves when it
-// is told to. It commits group after group and counts them; at one of them it may be told to crash. A crash takes the
-// engine and all that it remembers; the store and the clock stay.
+// Driver: the engine of pawl::Runtime over a store in memory, on the caller's thread, with a clock that moves only when
+// the test moves it. It commits one group after the other and counts them; a plan may crash it at one of them. A crash
+// destroys the engine and everything in its memory; the store and the clock stay.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace pawl::testing {
 
-// At which commit what goes wrong.
+// Which fault happens at which commit.
 struct PlannedFault {
   std::uint64_t commit = 0;  // from 1; 0: none
   Fault fault = Fault::crash_before;
@@ -27,14 +27,14 @@ struct PlannedFault {
 
 class Driver final : private runtime::EngineEvents {
  public:
-  // What the engine tells, once it is durable. Nobody may call the driver from here.
+  // What the engine reports, once it is durable. A hook must not call the driver.
   struct Hooks {
     std::function<void(const core::WorkItem&)> work;
     std::function<void(const core::WorkItem&)> probe;
-    std::function<void(const runtime::WorkRun&)> unwanted;  // nobody waits for this attempt any more
+    std::function<void(const runtime::WorkRun&)> unwanted;  // this attempt is no longer needed
     std::function<void(const Event&)> event;
     std::function<void(const std::string&)> problem;
-    std::function<void()> crashed;  // all attempts are lost, unless the store has their answers
+    std::function<void()> crashed;  // all attempts are lost, unless the store has their replies
   };
   // `graphs` must outlive it.
   Driver(const TestOptions& options, PlannedFault fault, const runtime::GraphCatalog& graphs, Hooks hooks);
@@ -50,13 +50,14 @@ class Driver final : private runtime::EngineEvents {
   void offer_probe(const Topic& topic);
   void graphs_changed() { engine_->graphs_changed(); }
 
-  // What a caller asks for: returns when it is durable. After a crash, or when the reply was lost, it is asked again.
+  // Requests of a caller: they return when the result is durable. After a crash, or when the reply was lost, the driver
+  // asks again.
   Result<store::Outcome> ask(const store::Operation& operation);
   Result<runtime::Submitted> submit(const runtime::SubmitRequest& request);
 
-  // Decides, and commits one group. False: there is nothing to commit.
+  // Decides and commits one group. False: there is nothing to commit.
   bool step();
-  // Lets the engine look at what is due. False: nothing is, at this time.
+  // Lets the engine check what is due. False: nothing is due at this time.
   bool look_at_clock();
   std::optional<Duration> next_wake() const;  // monotonic
   void move_clock_to(Duration monotonic);
@@ -65,7 +66,7 @@ class Driver final : private runtime::EngineEvents {
   std::uint64_t commits() const { return commits_; }
   bool exhausted() const { return commits_ >= options_.commits_max; }
   Error too_many_commits() const;
-  const std::map<std::uint64_t, std::string>& told() const { return told_; }  // what each commit was about
+  const std::map<std::uint64_t, std::string>& told() const { return told_; }  // a description of each commit
 
  private:
   void dispatch(const core::WorkItem& item) override { hooks_.work(item); }
@@ -77,7 +78,7 @@ class Driver final : private runtime::EngineEvents {
   void committed(const core::JobState& after, const core::Bundle& bundle) override;
   void closed(const core::JobRow&) override {}
   void problem(const std::string& text) override { hooks_.problem(text); }
-  void ring(core::LaneId, const store::Change&) override {}  // nobody else is there
+  void ring(core::LaneId, const store::Change&) override {}  // there is no other process
 
   void boot();
   void tell(const std::string& what);

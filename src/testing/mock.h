@@ -1,4 +1,4 @@
-// What a mocked worker was told to answer.
+// The replies that a test set for a mocked worker.
 #pragma once
 
 #include <deque>
@@ -34,7 +34,7 @@ struct MockWorker::State {
     bool silent = false;
   };
   Answer answer(const std::string& key);
-  // The process died before the last answer was durable: the next attempt gets it again.
+  // The process died before the last reply was durable: the next attempt gets the same reply.
   void take_back(const std::string& key);
 };
 

@@ -42,7 +42,7 @@ JobView job_of(TestRuntime& test, RunId run) {
   return detail ? detail->job : JobView{};
 }
 
-// A file with an app in it, while it lives.
+// A file with an app in it, deleted with this object.
 class AppFile {
  public:
   explicit AppFile(const std::string& yaml) {
@@ -270,7 +270,7 @@ TEST(TestRuntime, the_same_seed_gives_the_same_run_and_another_one_another_order
 
 // --- crashes at every commit
 
-// The user's own world: who was charged how often. An honest bank knows the key of a charge.
+// The user's own system: it counts charges. A correct bank recognises the key of a repeated charge.
 struct Bank {
   enum class Kind : std::uint8_t { knows_keys, forgets_keys };
   explicit Bank(Kind kind) : kind_(kind) {}
@@ -323,7 +323,7 @@ TEST(CrashEverywhere, a_worker_that_is_not_idempotent_is_found_with_commit_and_f
   EXPECT_EQ(finding.difference, "note charged is 2, without the fault it is 1");
   EXPECT_NE(report.text().find("crash before commit " + std::to_string(finding.commit)), std::string::npos)
       << report.text();
-  // The same commit alone, to look into it.
+  // The same commit alone, as a user does to examine it.
   CrashOptions options;
   options.only_commit = finding.commit;
   const CrashReport again =
@@ -333,7 +333,7 @@ TEST(CrashEverywhere, a_worker_that_is_not_idempotent_is_found_with_commit_and_f
 }
 
 TEST(CrashEverywhere, a_job_that_ends_otherwise_is_found) {
-  // It keeps in memory what must be in the workflow: a crash between its two steps loses it.
+  // The workers keep in memory what must be in the workflow: a crash between the two steps loses it.
   const CrashReport report = crash_everywhere([](TestRuntime& test) -> Status {
     auto remembered = std::make_shared<std::string>();
     if (auto deployed = test->deploy(order_graph()); !deployed) return deployed.error();

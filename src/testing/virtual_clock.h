@@ -1,4 +1,4 @@
-// A clock that moves only when it is told to.
+// A clock that moves only when the test moves it.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// VirtualRuntime: what callers call. virtual_workers.cc has what becomes of work and time.
+// VirtualRuntime: the calls of the public API. virtual_workers.cc handles work and time.
 #include "testing/virtual_runtime.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include "core/guid.h"
 #include "runtime/family.h"
 #include "runtime/job_search.h"
+#include "runtime/kept_signals.h"
 #include "runtime/label_views.h"
 #include "runtime/obstacles.h"
 #include "runtime/request_checks.h"
@@ -15,29 +16,12 @@
 
 namespace pawl::testing {
 
-namespace {
-
-store::Reuse store_reuse(IdReuse reuse) {
-  switch (reuse) {
-    case IdReuse::attach:
-    case IdReuse::reject:
-      return store::Reuse::never;
-    case IdReuse::after_close:
-      return store::Reuse::after_close;
-    case IdReuse::replace:
-      return store::Reuse::replace;
-  }
-  return store::Reuse::never;
-}
-
-}  // namespace
-
 VirtualRuntime::VirtualRuntime(const TestOptions& options, PlannedFault fault)
     : options_(options),
       fault_(fault),
       random_(options.seed),
       driver_(options, fault, graphs_, hooks()),
-      // An app is deployed before the workflow begins: its commits are not among those that are counted.
+      // An app is deployed before the workflow begins, so its commits are not counted.
       apps_(driver_.store(), graphs_,
             [this](const store::Operation& operation) -> Result<store::Outcome> {
               auto outcomes = driver_.store().commit({&operation, 1});
@@ -45,7 +29,8 @@ VirtualRuntime::VirtualRuntime(const TestOptions& options, PlannedFault fault)
               return std::move(outcomes->front());
             }),
       requests_(driver_.store(), driver_.pool(), graphs_, Random::mix(options.seed + 1),
-                [this](const store::Operation& operation) { return driver_.ask(operation); }, {}) {
+                [this](const store::Operation& operation) { return driver_.ask(operation); }, {}),
+      tasks_(driver_.store(), driver_.pool(), apps_, graphs_, commit_all()) {
   graphs_.admit_if([](const core::Graph& graph) -> Status {
     if (graph.collation() == Collation::ledger) return {};
     return Error{ErrorCode::unsupported,
@@ -108,15 +93,18 @@ Result<runtime::Submission> VirtualRuntime::start(JobRequest& request) {
   JobRequest second = request;
   const auto version = apps_.prepare(request);
   if (!version) return version.error();
-  // An id that the graph does not say is drawn. Here it must be the same in every run.
+  // If the graph does not define the id, the engine would draw a random one. Here it must be the same in every run of
+  // the test.
   if (second.options.id.empty() && apps_.prepare(second) && second.options.id != options.id)
     options.id = format("{}-{}", asked, ++ids_);
   if (const auto checked = runtime::check_request(request); !checked) return checked.error();
   const std::uint64_t number = ++secrets_;
   const core::JobSecret secret(core::Guid{Random::mix(options_.seed ^ 0x7365637265740000u), Random::mix(number)});
+  const auto graph = graphs_.find(*version);
   const auto made = driver_.submit(runtime::SubmitRequest{
-      Namespace(options.name_space), JobId(options.id), GraphName(request.graph), request.input, secret,
-      store_reuse(options.reuse), options.delay, options.end_within, options.keep, options.priority, *version});
+      Namespace(options.name_space), JobId(options.id), GraphName(request.graph),
+      runtime::input_to_submit(request, graph.get()), secret, runtime::store_reuse(options.reuse), options.delay,
+      options.end_within, options.keep, options.priority, *version});
   if (!made) return made.error();
   if (options.reuse == IdReuse::reject && !made->created)
     return Error{ErrorCode::already_exists, format("job id {} is taken by run {}", options.id, made->run.raw())};
@@ -198,6 +186,43 @@ Result<JobDetail> VirtualRuntime::inspect(RunId run) {
 
 Result<std::vector<JobView>> VirtualRuntime::list(const JobFilter& filter) {
   return runtime::list_jobs(driver_.store(), graphs_, filter);
+}
+
+Result<std::uint64_t> VirtualRuntime::count(const JobFilter& filter) {
+  return runtime::count_jobs(driver_.store(), graphs_, filter);
+}
+
+Result<Survey> VirtualRuntime::survey(const SurveyOptions&) { return no_store(); }
+
+Result<std::pair<RunId, std::string>> VirtualRuntime::rerun(RunId run, const RerunOptions& options) {
+  auto again = requests_.rerun(run, options);
+  if (!again) return again.error();
+  return std::pair(again->run, std::move(again->id));
+}
+
+runtime::CommitAll VirtualRuntime::commit_all() {
+  return [this](std::vector<store::Operation> operations) {
+    runtime::CommitResults results;
+    for (const store::Operation& operation : operations) results.push_back(driver_.ask(operation));
+    return results;
+  };
+}
+
+Result<BulkSummary> VirtualRuntime::bulk(const JobFilter& filter, const BulkRequest& request,
+                                         const BulkOptions& options) {
+  return runtime::ask_many(driver_.store(), graphs_, requests_, commit_all(), filter, request, options);
+}
+
+Result<std::vector<KeptSignal>> VirtualRuntime::kept_signals(const KeptSignalFilter& filter) {
+  return runtime::list_kept(driver_.store(), filter, driver_.store().now());
+}
+
+Status VirtualRuntime::drop_signal(const std::string& id) {
+  return runtime::drop_kept(driver_.store(), driver_.pool(), commit_all(), id);
+}
+
+Result<std::uint64_t> VirtualRuntime::drop_signals(const KeptSignalFilter& filter) {
+  return runtime::drop_all_kept(driver_.store(), driver_.pool(), commit_all(), filter, driver_.store().now());
 }
 
 Result<std::vector<MeasureView>> VirtualRuntime::measures(const MeasureFilter& filter) {

@@ -1,6 +1,6 @@
 // VirtualRuntime: the backend of a pawl::Runtime on the caller's thread. Workers are called one after the other,
-// between two commits, by the same code as on the threads of a pool; what they say reaches the engine at once, or later
-// if a mock says so.
+// between two commits, by the same code as on the threads of a pool. Their replies reach the engine at once, or later
+// if a mock is set so.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,12 @@
 #include "pawl/testing.h"
 #include "runtime/apps.h"
 #include "runtime/backend.h"
+#include "runtime/bulk.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/observers.h"
 #include "runtime/requests.h"
+#include "runtime/signal_fate.h"
+#include "runtime/tasks.h"
 #include "runtime/worker_message.h"
 #include "testing/driver.h"
 
@@ -51,7 +54,7 @@ class VirtualRuntime final : public detail::RuntimeBackend {
   }
   std::vector<Result<Submission>> start_many(std::vector<Result<JobRequest>>& requests) override;
   Result<JobView> wait(RunId run, Duration at_most) override;
-  // Looked at when the runtime has nothing else to do.
+  // Handled when the runtime has nothing else to do.
   void on_end(RunId run, std::function<void(Result<JobView>)> done) override {
     ends_.emplace_back(run, std::move(done));
   }
@@ -62,9 +65,31 @@ class VirtualRuntime final : public detail::RuntimeBackend {
   Result<std::vector<MeasureView>> measures(const MeasureFilter& filter) override;
   Result<std::vector<Announcement>> announcements(const AnnouncementFilter& filter) override;
   Status interrupt(RunId run, const std::string& reason) override { return requests_.interrupt(run, reason); }
+  Status cancel(RunId run, const std::string& reason) override { return requests_.cancel(run, reason); }
   Status pause(RunId run, const std::string& reason) override { return requests_.pause(run, reason); }
   Status resume(RunId run) override { return requests_.resume(run); }
-  Status redrive(RunId run) override { return requests_.redrive(run); }
+  Result<RunId> redrive(RunId run, const RedriveOptions& options) override { return requests_.redrive(run, options); }
+  Result<std::pair<RunId, std::string>> rerun(RunId run, const RerunOptions& options) override;
+  Result<BulkSummary> bulk(const JobFilter& filter, const BulkRequest& request, const BulkOptions& options) override;
+  Result<std::uint64_t> count(const JobFilter& filter) override;
+  Result<Survey> survey(const SurveyOptions& options) override;
+  Result<std::vector<Diagnosis>> diagnose() override { return no_store(); }
+  Result<Verified> verify(const std::function<void(std::uint64_t)>&) override { return no_store(); }
+  Result<Verified> backup(const std::string&) override { return no_store(); }
+  Result<std::vector<RetentionRule>> retention() override { return no_store(); }
+  Status set_retention(const RetentionRule&) override { return no_store(); }
+  Status drop_retention(const RetentionRule&) override { return no_store(); }
+  Result<RetentionSummary> apply_retention(const RetentionOptions&) override { return no_store(); }
+  Result<std::vector<KeptSignal>> kept_signals(const KeptSignalFilter& filter) override;
+  Status drop_signal(const std::string& id) override;
+  Result<std::uint64_t> drop_signals(const KeptSignalFilter& filter) override;
+  static Error no_store() {
+    return {ErrorCode::unsupported, "the test kit has no store to look after: list() and count() say what there is"};
+  }
+  Result<SignalFate> fate_of_signal(const std::string& topic, const Payload& data,
+                                    const std::string& name_space) override {
+    return runtime::fate_of_signal(driver_.store(), apps_, topic, data, name_space);
+  }
   Status signal_job(RunId run, const std::string& topic, const Payload& data, const SignalOptions& options) override {
     return requests_.signal_job(run, topic, data, options);
   }
@@ -72,6 +97,14 @@ class VirtualRuntime final : public detail::RuntimeBackend {
     return requests_.settle(run, place, finding);
   }
   Status remove(RunId run, const RemoveOptions& options) override { return requests_.remove(run, options.keep_id); }
+  Result<std::vector<Task>> tasks(const TaskFilter& filter) override { return tasks_.list(filter); }
+  Status claim_task(const std::string& id, const std::string& who, Duration time) override {
+    return tasks_.claim(id, who, time);
+  }
+  Status release_task(const std::string& id, const std::string& who) override { return tasks_.release(id, who); }
+  Status resolve_task(const std::string& id, const Payload& data, const ResolveOptions& options) override {
+    return tasks_.resolve(id, data, options);
+  }
   Status pause_topic(const std::string& topic) override { return requests_.pause_topic(topic, true); }
   Status resume_topic(const std::string& topic) override { return requests_.pause_topic(topic, false); }
   Result<std::vector<std::string>> paused_topics() override;
@@ -80,6 +113,7 @@ class VirtualRuntime final : public detail::RuntimeBackend {
     return requests_.heartbeat(token, std::move(progress), options.lease);
   }
   bool owns() const override { return true; }
+  Result<bool> has_owner() override { return true; }
   RuntimeStats stats() const override;
 
   // --- what TestRuntime adds
@@ -100,17 +134,18 @@ class VirtualRuntime final : public detail::RuntimeBackend {
   const PlannedFault& fault() const { return fault_; }
 
  private:
+  runtime::CommitAll commit_all();
   Driver::Hooks hooks();
   void crashed();
   void give_back(const runtime::WorkRun& run);  // if no worker has begun it
   bool call_worker();
   bool call_probe();
-  bool come_due();  // what comes from outside, and answers that took their time
+  bool come_due();  // signals and calls from outside, and replies that take time
   void handle(runtime::WorkerMessage& word);
   Attempt attempt_at(const core::WorkItem& item);
   core::WorkItem take_work();
   Result<bool> has_ended(const core::JobRow& job);
-  bool tell_an_end();  // to whoever asked by on_end()
+  bool tell_an_end();  // to a caller of on_end()
   bool has_open_jobs();
 
   const TestOptions options_;
@@ -127,20 +162,20 @@ class VirtualRuntime final : public detail::RuntimeBackend {
   std::uint64_t ids_ = 0;
 
   std::deque<core::WorkItem> work_;  // handed out, no worker called yet
-  std::deque<core::WorkItem> asks_;  // likewise, for probes
+  std::deque<core::WorkItem> asks_;  // the same for probes
   std::deque<runtime::WorkerMessage> words_;
   struct Later {
-    std::uint64_t life = 0;  // an answer dies with its process; 0: it comes from outside
+    std::uint64_t life = 0;  // a reply is lost with its process; 0: it comes from outside
     std::function<void()> what;
   };
-  std::multimap<Duration, Later> later_;  // by the time when it comes
+  std::multimap<Duration, Later> later_;  // by the time when it arrives
   struct Call {                           // of the worker that runs now
     Duration takes{0};
     bool silent = false;
   };
   Call call_;
   bool running_ = false;            // run_until_idle() is under way
-  std::atomic<bool> never_{false};  // no attempt is cancelled while it runs: nothing else does
+  std::atomic<bool> never_{false};  // no attempt is cancelled while it runs, because nothing else runs then
 
   std::vector<Attempt> attempts_;
   std::map<std::size_t, runtime::WorkRun> unsettled_;  // attempts of this life, by their place in attempts_
@@ -151,6 +186,7 @@ class VirtualRuntime final : public detail::RuntimeBackend {
   Driver driver_;
   runtime::Apps apps_;
   runtime::Requests requests_;
+  runtime::Tasks tasks_;
 };
 
 }  // namespace pawl::testing

@@ -1,4 +1,4 @@
-// VirtualRuntime: who is called when, and what becomes of the time.
+// VirtualRuntime: which worker is called when, and how time passes.
 #include <algorithm>
 #include <utility>
 
@@ -32,7 +32,7 @@ MockWorker& VirtualRuntime::mock(const std::string& topic) {
   auto state = std::make_shared<MockWorker::State>();
   state->topic = topic;
   state->history = &attempts_;
-  // A topic that cannot be served is seen by the first call that needs it.
+  // If the topic cannot be served, this is reported here, and the first call that needs it fails.
   const Status served = serve(topic, [this, state](Work& work) {
     auto answer = state->answer(work.key());
     call_ = {answer.after, answer.silent};
@@ -51,7 +51,7 @@ void VirtualRuntime::crashed() {
   for (const auto& [place, run] : std::exchange(unsettled_, {})) {
     const auto stored = driver_.store().read_job(run.ref.run);
     const core::WorkItem* item = stored && *stored ? (*stored)->state.find_work(run.ref.activity) : nullptr;
-    const bool left = attempts_[place].outcome == Attempt::Outcome::later;  // somebody else has it
+    const bool left = attempts_[place].outcome == Attempt::Outcome::later;  // another caller has it
     Attempt& attempt = attempts_[place];
     attempt.lost = !left && item != nullptr && item->token == run.token;
     const auto mock = mocks_.find(attempt.topic);
@@ -62,7 +62,7 @@ void VirtualRuntime::crashed() {
 void VirtualRuntime::give_back(const runtime::WorkRun& run) {
   const auto found = std::find_if(work_.begin(), work_.end(),
                                   [&](const core::WorkItem& item) { return runtime::run_of(item) == run; });
-  if (found == work_.end()) return;  // its worker was called: the engine drops what it says
+  if (found == work_.end()) return;  // its worker was called: the engine ignores its reply
   words_.push_back(runtime::GivenBack{std::move(*found), core::Began::no});
   work_.erase(found);
 }
@@ -168,7 +168,7 @@ void VirtualRuntime::handle(runtime::WorkerMessage& word) {
                  [&](const runtime::Hung& hung) { engine.write_off(hung.run); },
                  [&](const runtime::WorkerProblem& trouble) { problems_.push_back(trouble.text); },
                  [&](const runtime::Undone& undone) { engine.undone(undone.run); },
-                 [](const runtime::TransactionWanted&) {},  // nobody serves with transactions here
+                 [](const runtime::TransactionWanted&) {},  // no worker with a transaction is served here
              },
              word);
 }

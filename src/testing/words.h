@@ -1,4 +1,4 @@
-// What a commit was about, in a few words for a report. Empty: nothing that a reader would know by a name.
+// Describes a commit in a few words for a report. Empty: it contains nothing that a reader knows by name.
 #pragma once
 
 #include <string>

@@ -107,7 +107,7 @@ void Client::follow(const Known& job) {
 
 std::optional<RunId> Client::submit(const Known& job) {
   log_.append("submit " + job.id + " " + job.graph + " " + job.input);
-  const auto slash = job.graph.find('/');  // of an app: its topic stands behind it
+  const auto slash = job.graph.find('/');  // for an app: its topic follows
   const std::string graph = slash == std::string::npos ? job.graph : job.graph.substr(slash + 1);
   const auto answer = runtime_.start(graph, Payload(job.input), {.id = job.id});
   if (!answer) {

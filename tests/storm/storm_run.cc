@@ -15,8 +15,7 @@ namespace {
 
 constexpr int busy_kills_min = 20;
 constexpr std::uint64_t answered_percent_min = 70;
-constexpr int kills_factor_max =
-    4;  // a storm that hit too little goes on, up to so many times the kills it was asked for
+constexpr int kills_factor_max = 4;  // a storm that hit too little continues, up to this many times the requested kills
 
 struct Requests {
   std::uint64_t made = 0, answered = 0;

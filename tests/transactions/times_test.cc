@@ -31,7 +31,7 @@ class Gate {
   bool open_ = false;
 };
 
-// Its effect on the process ends with this test.
+// Ends the hanging worker and the runtime, so that later tests are not affected.
 void leave(std::unique_ptr<Runtime>& runtime, Gate& gate) {
   gate.open();
   runtime.reset();
@@ -106,7 +106,7 @@ TEST_P(TransactionTimes, a_job_that_is_interrupted_meanwhile_keeps_nothing) {
     ASSERT_TRUE(
         comes_true([&] { return look("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'") == "0"; }));
     EXPECT_EQ(notes(), "0");
-  } else {  // a file takes nothing else meanwhile: the request waits, and finds the work done or undone
+  } else {  // a file accepts no other write meanwhile: the request waits, and finds the work done or undone
     std::thread asks([&] { EXPECT_TRUE(runtime_->job(run).interrupt().ok()); });
     std::this_thread::sleep_for(50ms);
     gate.open();
@@ -156,8 +156,8 @@ TEST_P(TransactionTimes, a_session_that_is_lost_meanwhile_is_no_failed_try) {
   EXPECT_EQ(notes(), "1");
 }
 
-// Whether the worker asks the server something afterwards or only returns, at once or when the time of its transaction
-// would be over anyway: what was lost with the server is run again.
+// The worker may use the server again afterwards or only return, at once or after the time of its transaction. In each
+// case the work that was lost with the server runs again.
 TEST_P(TransactionTimes, a_server_that_is_restarted_meanwhile_is_no_failed_try) {
   if (!is_postgres()) GTEST_SKIP() << "a file has no server";
   struct Way {

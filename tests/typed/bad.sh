@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Each file of bad/ must not compile, and the compiler's words must have what its first line expects.   bad.sh INCLUDE
+# Each file of bad/ must not compile, and the compiler's output must contain what its first line expects.
+# Usage: bad.sh INCLUDE
 set -uo pipefail
 include=$1
 here=$(cd "$(dirname "$0")" && pwd)

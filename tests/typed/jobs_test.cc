@@ -235,7 +235,7 @@ TEST_F(TypedJobs, a_runtime_that_stops_or_goes_leaves_no_callback_and_no_handle_
   ASSERT_TRUE(job.ok());
   Notes notes;
   job->on_end([&](const Result<int>& end) { notes.add(to_string(end.error())); });
-  Runtime moved = std::move(*runtime_);  // handles do not mind
+  Runtime moved = std::move(*runtime_);  // handles stay valid
   EXPECT_EQ(*job->status(), JobStatus::running);
   moved.stop();
   ASSERT_EQ(notes.size(), 1u);
@@ -281,12 +281,13 @@ TEST_F(TypedJobs, a_full_queue_lets_start_wait_or_says_which_limit_it_is) {
   });
   ASSERT_TRUE(runtime_->start("order", std::string(10, 'x')).ok());
   held.get_future().wait();
-  std::vector<std::future<bool>> waiting;
+  std::vector<std::future<std::string>> waiting;  // what was wrong
   for (int i = 0; i < 2; ++i)
     waiting.push_back(std::async(std::launch::async, [&] {
-      return runtime_->start("order", std::string(5000, 'x'), {.when_full = WhenFull::wait}).ok();
+      const auto job = runtime_->start("order", std::string(5000, 'x'), {.when_full = WhenFull::wait});
+      return job ? std::string() : to_string(job.error());
     }));
-  // One that is let in is answered when the engine goes on, after this call.
+  // A job that was accepted is answered when the engine continues, after this call.
   struct Answer {
     std::mutex mutex;
     std::optional<Result<Job<>>> said;
@@ -306,7 +307,7 @@ TEST_F(TypedJobs, a_full_queue_lets_start_wait_or_says_which_limit_it_is) {
   EXPECT_TRUE(fails_with(runtime_->start("order", std::string(5000, 'x'), {.when_full = WhenFull::refuse}),
                          ErrorCode::retry_later, {"4096"}));
   gate->open();
-  for (auto& one : waiting) EXPECT_TRUE(one.get()) << "it waited for room";
+  for (auto& one : waiting) EXPECT_EQ(one.get(), "") << "it waited for room";
 }
 
 TEST_F(TypedJobs, several_observers_come_and_go_at_any_time) {

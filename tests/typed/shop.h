@@ -1,4 +1,4 @@
-// The types that the tests of typed jobs speak of.
+// The types that the tests of typed jobs use.
 #pragma once
 
 #include <map>

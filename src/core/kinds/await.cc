@@ -42,6 +42,7 @@ Result<Started> start_child(Context& context, const Activity& activity, const Aw
   if (!input) return input.error();
   const auto child = program.child(sight, *input);
   if (!child) return child.error();
+  *input = with_trace(std::move(*input), context.draft.trace());
   const JobRow& job = context.draft.base().job;
   // An await that has waited once continues to wait until the end.
   Started started{name_of_child(context, activity, *child, state), child->awaits || state.failed() > 0};
@@ -87,6 +88,9 @@ std::optional<Progress> take_child_answer(Context& context, const Answer& answer
 Result<Begun> begin_await(Context& context, Activity& activity, const Transition&) {
   AwaitState state;
   state.request = context.guid();
+  // The children of an earlier run have their ids: this one gets the next.
+  if (const Carried* known = context.draft.carried(activity.node, activity.at); known != nullptr && known->failed > 0)
+    state.tries = AwaitState::Tries{known->failed, Instant()};
   auto started = start_child(context, activity, state);
   if (!started) return started.error();
   state.child = started->id.raw();
@@ -100,6 +104,7 @@ Payload unawaited(const AwaitState& state) { return Payload("{\"job_id\":" + jso
 Payload what_stays(const Payload& state) {
   if (state.empty()) return {};
   const auto before = decode_kind_state(state.view());
+  if (before && std::holds_alternative<WorkState>(*before)) return state;
   const auto* await = before ? std::get_if<AwaitState>(&*before) : nullptr;
   if (await == nullptr || await->child.empty()) return {};
   AwaitState kept;

@@ -50,7 +50,20 @@ Status set_timeout(Context& context, Activity& activity) {
 
 }  // namespace
 
+std::optional<Begun> carried_answer(const Context& context, const Activity& activity) {
+  const Carried* known = context.draft.carried(activity.node, activity.at);
+  if (known == nullptr || !known->answered) return std::nullopt;
+  return Begun{Begun::Then::answers, known->data, known->status, known->code, known->speaker};
+}
+
 Result<Begun> begin(Context& context, Activity& activity, const Transition& transition) {
+  if (auto known = carried_answer(context, activity)) {
+    const std::string& child = context.draft.carried(activity.node, activity.at)->child;
+    AwaitState state;
+    state.child = child;
+    if (!child.empty()) activity.state = encode(state);
+    return std::move(*known);
+  }
   auto begun = begin_kind(context, activity, transition);
   if (!begun || begun->then != Begun::Then::waits || context.graph.program() == nullptr) return begun;
   const auto timed = set_timeout(context, activity);
@@ -58,17 +71,17 @@ Result<Begun> begin(Context& context, Activity& activity, const Transition& tran
   return begun;
 }
 
-Result<Payload> begin_again(Context& context, const Activity& activity) {
+Result<Begun> begin_again(Context& context, const Activity& activity) {
+  if (auto known = carried_answer(context, activity)) return std::move(*known);
+  const auto says = [](Payload data) { return Begun{Begun::Then::answers, std::move(data)}; };
   if (context.node(activity).kind == Graph::Kind::await) {
     const auto state = decode_state<AwaitState>(activity.state.view());
     if (!state) return state.error();
-    return state->child.empty() ? Payload("{}") : unawaited(*state);
+    return says(state->child.empty() ? Payload("{}") : unawaited(*state));
   }
-  if (context.node(activity).kind != Graph::Kind::join) return Payload("{}");
+  if (context.node(activity).kind != Graph::Kind::join) return says(Payload("{}"));
   Activity copy = activity;
-  auto begun = begin_join(context, copy);
-  if (!begun) return begun.error();
-  return begun->data;
+  return begin_join(context, copy);
 }
 
 void call_off(Context& context, const Activity& activity, bool cancel_child, bool registered) {
@@ -97,7 +110,7 @@ void call_off(Context& context, const Activity& activity, bool cancel_child, boo
                                   Message{end_of_child(await.child_request()),
                                           EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
           },
-          each_of<std::monostate, WaitState, JoinState, MapState>([] {}),
+          each_of<std::monostate, WaitState, JoinState, MapState, WorkState>([] {}),
       },
       *state);
 }

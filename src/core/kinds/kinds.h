@@ -16,10 +16,15 @@ struct Begun {
   };
   Then then = Then::waits;
   Payload data;
+  ReplyStatus status = ReplyStatus::success;
+  std::int32_t code = 200;
+  Speaker speaker = Speaker::answer;
 };
 Result<Begun> begin(Context& context, Activity& activity, const Transition& transition);  // begin.cc
+// The answer that the run brought along for this instance. None: it must be asked for.
+std::optional<Begun> carried_answer(const Context& context, const Activity& activity);  // begin.cc
 // The answer of a kind that does not wait, for a message that comes back after its leg 1.
-Result<Payload> begin_again(Context& context, const Activity& activity);  // begin.cc
+Result<Begun> begin_again(Context& context, const Activity& activity);  // begin.cc
 
 // The work item that a worker's activity asks for.
 Result<WorkItem> work_of(Context& context, const Activity& activity, const Guid& request, const Payload& given);
@@ -58,7 +63,8 @@ std::int64_t abandon(Context& context, const Activity& activity);
 std::int64_t end_branches(Context& context, const Activity& join);
 // Whether such a join has ended the branch that this address belongs to.
 bool is_called_off(const Context& context, std::uint32_t node, const ledger::Dimensions& at);
-// The part of an await's state that stays when it is over: only what is needed to find its child.
+// The part of an activity's state that stays when it is over: what is needed to find an await's child, and a worker's
+// failed attempts.
 Payload what_stays(const Payload& state);  // await.cc
 
 // The edges of `activity` that did not fire in this plane: joins below do not wait for them.

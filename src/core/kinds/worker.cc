@@ -22,6 +22,7 @@ Result<WorkItem> work_of(Context& context, const Activity& activity, const Guid&
   if (policy.timeouts.total().count() != 0) item.life.deadline = now + policy.timeouts.total();
   item.life.at_most_once = policy.guarantee == Guarantee::at_most_once;
   if (policy.timeouts.queue().count() != 0) item.life.queue_by = now + policy.timeouts.queue();
+  item.life.trace = context.draft.trace();
   if (const Program* program = context.graph.program()) {
     const Sight sight = sight_of(context, activity);
     auto input = program->input(sight);
@@ -40,7 +41,11 @@ Result<WorkItem> work_of(Context& context, const Activity& activity, const Guid&
 }
 
 Result<Begun> begin_worker(Context& context, Activity& activity, const Transition& transition) {
-  const Guid request = work_request(context.draft.base().job.secret, context.guid());
+  // Work that is asked for again has the key that it had: whoever must not act twice knows it by that.
+  const Carried* known = context.draft.carried(activity.node, activity.at);
+  const Guid request = known != nullptr && known->request != Guid{}
+                           ? known->request
+                           : work_request(context.draft.base().job.secret, context.guid());
   auto item = work_of(context, activity, request, transition.input);
   if (!item) return item.error();
   context.draft.put_work(std::move(*item));

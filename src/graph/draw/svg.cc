@@ -193,8 +193,8 @@ std::string draw_graph(const Graph& graph, const Layout& layout) {
   }
   for (const DrawnNode& node : layout.nodes) {
     const Activity& activity = graph.activities[node.activity];
-    out +=
-        format("<g><title>{}</title>", escaped(activity.id)) + shape(activity, node.box) + node_text(node) + "</g>\n";
+    out += format(R"(<g data-activity="{0}"><title>{0}</title>)", escaped(activity.id)) + shape(activity, node.box) +
+           node_text(node) + "</g>\n";
   }
   return out;
 }

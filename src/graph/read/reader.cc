@@ -199,7 +199,8 @@ bool Reader::literal_fits(const Cursor& at, const json::value& value, Expect exp
     case Expect::number:
       return value.is_number() || wrong("a number");
     case Expect::seconds:
-      return value.is_number() || wrong("seconds, a text such as 90s, 5m or 2h,");
+      return value.is_number() || wrong(dialect_ == Dialect::pawl ? "seconds, a text such as 90s, 5m or 2h,"
+                                                                  : "seconds as a bare number (HotMesh has no units)");
     case Expect::map:
       return value.is_object() || wrong("a map");
   }

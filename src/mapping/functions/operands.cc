@@ -12,7 +12,7 @@ namespace json = boost::json;
 
 namespace {
 
-const Operand missing_operand;
+const Operand missing_operand{};
 
 Error over_depth() {
   return Error{ErrorCode::over_limit, format("would nest values more than {} deep", value_depth_max)};

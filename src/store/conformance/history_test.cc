@@ -83,6 +83,7 @@ core::WorkLife History::draw_life() {
   life.unknown = life.at_most_once && random_.one_in(2);
   life.failures = static_cast<std::uint32_t>(random_.below(3));
   if (random_.one_in(2)) life.failure = "said so";
+  if (random_.one_in(3)) life.trace = "00-0af7-01 a=1";
   return life;
 }
 
@@ -314,6 +315,7 @@ Operation History::draw() {
     const std::string id = format("job-{}", random_.below(ids_max));
     Submit submit{name_space, JobId(id), lane_of_id(id), {GraphName("g"), 1, 1}, Payload(id), clock_.now()};
     submit.reuse = static_cast<Reuse>(random_.below(3));
+    if (random_.one_in(8) && !runs_.empty()) submit.follows = runs_[random_.below(runs_.size())];
     // The guids of both are derived from the run, whose number each store chooses: so they are never due at the same
     // time.
     if (random_.one_in(4)) submit.start_at = later();

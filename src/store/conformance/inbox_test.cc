@@ -122,6 +122,9 @@ TEST_P(Inboxes, every_kind_of_message_comes_back_as_it_was) {
       core::Unlabel{{"k", "n", "v"}},
       core::Taken{guid(80), guid(81)},
       core::Refused{core::ActivitySeq(12), core::ReplyStatus::error, -422, "data"},
+      core::GiveAnswer{core::ActivitySeq(13), -201, "data"},
+      core::DropSignal{core::Guid{~std::uint64_t{0}, 2}},
+      core::Cancel{410, "the customer left"},
   };
   ASSERT_EQ(bodies.size(), std::variant_size_v<core::Body>);
   for (std::size_t i = 0; i < bodies.size(); ++i) EXPECT_EQ(deliver(run, {guid(i), bodies[i]}), OutcomeKind::committed);

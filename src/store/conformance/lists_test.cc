@@ -17,7 +17,7 @@ class Lists : public StoreTest {
   // Ids of one page; `after` continues behind it.
   std::vector<std::string> page(ListOrder order, std::string& after, std::size_t rows, const ListQuery& filter = {}) {
     std::vector<std::string> ids;
-    auto list = JobList::begin(*store_, filter, order, after, rows);
+    auto list = JobList::begin(*store_, JobQuery{filter}, order, after, rows);
     EXPECT_TRUE(list);
     while (list && ids.size() < rows) {
       const auto row = list->next();

@@ -144,14 +144,17 @@ TEST_P(MailboxPages, do_together_what_one_decision_over_everything_does) {
     const core::MailboxKey paged = key("paged" + std::to_string(seed));
     const core::MailboxKey whole = key("whole" + std::to_string(seed));
     const MailboxPageSize size{1 + random.below(4), random.below(2) == 0 ? 1u : 1u << 20};
-    std::vector<std::uint64_t> registered;
+    std::vector<std::uint64_t> registered, signalled;
     std::vector<core::Taken> out;
     std::uint64_t number = seed * 10'000;
     for (int round = 0; round < 12; ++round) {
       for (std::uint64_t i = random.below(8); i > 0; --i) {
         core::Message message{guid(++number), core::Signal{"data"}};
-        const std::uint64_t what = random.below(10);
-        if (what < 4) {
+        const std::uint64_t what = random.below(11);
+        if (what == 10 && !signalled.empty()) {
+          message.body = core::DropSignal{guid(signalled[random.below(signalled.size())])};
+        } else if (what < 4) {
+          signalled.push_back(number);
           message = signal(number, random.below(2) == 0 ? core::ReplyStatus::pending : core::ReplyStatus::success);
         } else if (what < 7) {
           message = registration(number);
@@ -200,7 +203,7 @@ TEST_P(MailboxPages, a_mailbox_takes_as_many_signals_as_its_limit_says_and_not_o
   EXPECT_NE(refused.reason.find("10000 signals (early_signals_per_mailbox_max)"), std::string::npos) << refused.reason;
   EXPECT_EQ(kind_of(to_mailbox(key(), signal(7), lane_)), OutcomeKind::already_done) << "it is there";
 
-  // A job's signal is refused as well, and what comes behind it in its outbox goes on.
+  // A job's signal is refused as well, and the messages after it in its outbox are still delivered.
   if (!store_->sends_directly()) {
     Deliver sent = to_mailbox(key(), signal(100'001), lane_);
     sent.source = Deliver::Source{other_lane_, 1};
@@ -231,6 +234,32 @@ TEST_P(MailboxPages, a_mailbox_takes_as_many_signals_as_its_limit_says_and_not_o
   EXPECT_EQ(kind_of(to_mailbox(key(), signal(100'004), lane_)), OutcomeKind::over_limit);
   const auto run = store_->find_mailbox(key());
   EXPECT_EQ(mailbox(**run).timers.size(), limits::early_signals_per_mailbox_max - 1) << "each that waits has an end";
+}
+
+TEST_P(MailboxPages, a_request_to_drop_a_signal_is_a_page_alone_and_finds_it_among_many) {
+  RunId run(0);
+  for (std::uint64_t i = 0; i < 20; ++i) run = tell(signal(i));
+  serve_in_pages(key());
+  tell({guid(500), core::DropSignal{guid(17)}});
+  tell({guid(501), core::DropSignal{guid(3)}});
+  tell(registration(200));
+  tell({guid(502), core::DropSignal{guid(4711)}});
+  const MailboxPage first = page(run);
+  EXPECT_EQ(first.inbox.size(), 2u);
+  EXPECT_TRUE(first.more);
+  ASSERT_EQ(first.state.entries.size(), 2u);
+  EXPECT_EQ(first.state.entries[1].guid, guid(17));
+  const auto sent = serve_in_pages(key());
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].message.guid, core::meeting_of(guid(0), guid(200)));
+  EXPECT_EQ(std::get<core::Resume>(sent[0].message.body).data, Payload("data"))
+      << "no hook gets a head without its data";
+  const StoredMailbox left = mailbox(run);
+  EXPECT_EQ(left.state.entries.size(), 18u);
+  for (const core::MailboxEntry& entry : left.state.entries)
+    EXPECT_TRUE(entry.guid != guid(3) && entry.guid != guid(17));
+  EXPECT_EQ(left.timers.size(), 17u) << "what is dropped has no end any more, nor has what is out";
+  EXPECT_TRUE(left.inbox.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, MailboxPages, testing::ValuesIn(all_stores()), store_name);

@@ -127,6 +127,33 @@ class ReusedIds : public StoreTest {
   }
 };
 
+// However often a successor is asked for, also by two at once, and also when the first one has ended already.
+TEST_P(ReusedIds, a_run_has_one_successor) {
+  const RunId old = submit("a");
+  end(old, core::JobStatus::failed);
+  Submit next = order(Reuse::after_close);
+  next.follows = old;
+  const Outcome first = commit(next);
+  ASSERT_EQ(first.kind, OutcomeKind::committed);
+  EXPECT_EQ(kind_of(next), OutcomeKind::conflict);
+  end(first.run());
+  const Outcome second = commit(next);
+  EXPECT_EQ(second.kind, OutcomeKind::conflict);
+  EXPECT_NE(second.reason.find("another run goes on for it"), std::string::npos);
+  ASSERT_EQ(kind_of(RemoveJob{first.run(), Instant()}), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(next), OutcomeKind::conflict) << "nobody has the id any more";
+  EXPECT_EQ(store_->list_jobs({})->size(), 1u);
+}
+
+TEST_P(ReusedIds, the_successor_of_an_open_run_is_refused) {
+  const RunId old = submit("a");
+  Submit next = order(Reuse::after_close);
+  next.follows = old;
+  const Outcome outcome = commit(next);
+  EXPECT_EQ(outcome.kind, OutcomeKind::exists);
+  EXPECT_EQ(outcome.run(), old);
+}
+
 TEST_P(ReusedIds, a_replacement_that_is_rejected_leaves_the_old_run_alone) {
   const RunId old = submit("a");
   Submit nowhere = order(Reuse::replace);

@@ -123,7 +123,7 @@ std::string Traffic::read_lists() {
     for (bool ended = false; !ended;) {
       ListQuery filter;
       filter.name_space = Namespace(options_.name_space);
-      auto list = JobList::begin(store_, filter, order, after, 7);
+      auto list = JobList::begin(store_, JobQuery{filter}, order, after, 7);
       if (!list) return text + to_string(list.error());
       for (int i = 0; i < 7 && !ended; ++i) {
         const auto row = list->next();

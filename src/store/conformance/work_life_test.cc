@@ -54,6 +54,7 @@ TEST_P(WorkLives, every_field_of_an_item_comes_back_as_it_was) {
   item.life.failures = 9;
   item.life.failure_code = -500;
   item.life.failure = std::string("no\0pe", 5);
+  item.life.trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 congo=t61 rojo";
   item.life.progress = Payload(std::string("ha\0lf", 5));
   const RunId run = submit("a");
   item = enqueue_item(run, item);

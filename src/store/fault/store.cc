@@ -308,6 +308,26 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   if (read_fails()) return refused();
   return inner_.list_jobs(query);
 }
+Result<std::vector<JobCount>> Store::count_jobs() {
+  if (read_fails()) return refused();
+  return inner_.count_jobs();
+}
+Result<std::vector<TopicWork>> Store::count_work(Instant now) {
+  if (read_fails()) return refused();
+  return inner_.count_work(now);
+}
+Result<std::vector<EngineInfo>> Store::read_engines(const Pool& pool, Instant now) {
+  if (read_fails()) return refused();
+  return inner_.read_engines(pool, now);
+}
+Result<std::vector<MailboxInfo>> Store::list_mailboxes(const MailboxQuery& query) {
+  if (read_fails()) return refused();
+  return inner_.list_mailboxes(query);
+}
+Result<std::optional<KeptSignals>> Store::read_kept(const KeptQuery& query) {
+  if (read_fails()) return refused();
+  return inner_.read_kept(query);
+}
 Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) {
   if (read_fails()) return refused();
   return inner_.read_measures(query);

@@ -22,6 +22,8 @@ Outcome Store::run(const Submit& submit) {
 // The start key and the row of a new job; `exists` when the id is taken.
 Outcome Store::begin_job(const Submit& submit) {
   const auto taken = start_keys_.find(key_of(submit.name_space, submit.id));
+  if (is_outrun(submit, taken == start_keys_.end() ? RunId(0) : taken->second.run))
+    return outcome_of(OutcomeKind::conflict, outrun());
   Job* open = nullptr;
   if (taken != start_keys_.end()) {
     const StartKey& key = taken->second;

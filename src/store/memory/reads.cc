@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "store/memory/store.h"
+#include "store/topic_tally.h"
 
 namespace pawl::store::memory {
 
@@ -66,6 +67,28 @@ Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const Mai
   page.state = core::MailboxState{state.run, state.key, state.rev, state.bundle, state.next_entry, {}};
   if (const auto filled = fill_page(found->second, size, now, page); !filled) return filled.error();
   return std::optional<MailboxPage>(std::move(page));
+}
+
+Result<std::vector<MailboxInfo>> Store::list_mailboxes(const MailboxQuery& query) {
+  const std::lock_guard lock(mutex_);
+  std::vector<MailboxInfo> found;
+  for (auto box = mailboxes_.upper_bound(query.after); box != mailboxes_.end() && found.size() < query.rows_max;
+       ++box) {
+    const core::MailboxKey& key = box->second.state().key;
+    const bool is_meant =
+        (!query.name_space || *query.name_space == key.name_space) && (!query.topic || *query.topic == key.topic);
+    if (is_meant && box->second.signals > 0) found.push_back({box->first, key, box->second.signals});
+  }
+  return found;
+}
+
+Result<std::optional<KeptSignals>> Store::read_kept(const KeptQuery& query) {
+  const std::lock_guard lock(mutex_);
+  const auto found = mailboxes_.find(query.mailbox);
+  if (found == mailboxes_.end()) return std::optional<KeptSignals>();
+  KeptSignals kept{found->second.state().key, {}, {}, {}, {}};
+  if (const auto filled = fill_kept(found->second, query, kept); !filled) return filled.error();
+  return std::optional<KeptSignals>(std::move(kept));
 }
 
 Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) {
@@ -156,19 +179,23 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
       if (query.status && *query.status != row.status) continue;
       if (label.open_only && core::is_closed(row.status)) continue;
       rows.push_back(row);
-      if (label.names_only) rows.back().data = rows.back().result = Payload();
+      if (query.names_only) rows.back().data = rows.back().result = Payload();
     }
     std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.run < b.run; });
     if (query.direction == Direction::down) std::reverse(rows.begin(), rows.end());
     if (rows.size() > query.rows_max) rows.resize(query.rows_max);
     return rows;
   }
+  if (query.graph && !query.status) return Error{ErrorCode::invalid, "a search by graph needs a status"};
   // True: enough.
   const auto see = [&](const core::JobRow& row) {
     if (rows.size() == query.rows_max || !is_in_reach(row.run, query)) return true;
-    const bool matches =
-        (!query.name_space || *query.name_space == row.name_space) && (!query.status || *query.status == row.status);
-    if (matches) rows.push_back(row);
+    const bool matches = (!query.name_space || *query.name_space == row.name_space) &&
+                         (!query.status || *query.status == row.status) &&
+                         (!query.graph || *query.graph == row.graph.name);
+    if (!matches) return false;
+    rows.push_back(row);
+    if (query.names_only) rows.back().data = rows.back().result = Payload();
     return false;
   };
   if (query.direction == Direction::up) {
@@ -180,6 +207,31 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   for (auto job = jobs_.lower_bound(query.after); job != jobs_.begin();)
     if (see((--job)->second.state.job)) break;
   return rows;
+}
+
+Result<std::vector<JobCount>> Store::count_jobs() {
+  const std::lock_guard lock(mutex_);
+  std::map<std::pair<GraphName, core::JobStatus>, std::uint64_t> counts;
+  for (const auto& [run, job] : jobs_) ++counts[{job.state.job.graph.name, job.state.job.status}];
+  std::vector<JobCount> rows;
+  for (const auto& [of, jobs] : counts) rows.push_back({of.first, of.second, jobs});
+  return rows;
+}
+
+Result<std::vector<TopicWork>> Store::count_work(Instant now) {
+  const std::lock_guard lock(mutex_);
+  TopicTally tally(now);
+  for (const auto& [run, job] : jobs_)
+    for (const auto& [seq, item] : job.state.work()) tally.add(item, job.state.find(seq)->opened_at);
+  return std::move(tally).rows();
+}
+
+Result<std::vector<EngineInfo>> Store::read_engines(const Pool& pool, Instant now) {
+  const std::lock_guard lock(mutex_);
+  std::vector<EngineInfo> alive;
+  for (const auto& [key, engine] : engines_)
+    if (key.first == pool && engine.until > now) alive.push_back(engine);
+  return alive;
 }
 
 Result<std::vector<LaneEnd>> Store::read_lane_ends() {

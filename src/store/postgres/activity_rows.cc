@@ -27,7 +27,7 @@ const Statement new_activities{
     " unnest($7::bigint[]) AS status, unnest($8::bigint[]) AS code, unnest($9::bigint[]) AS opened_at,"
     " unnest($10::bigint[]) AS closed_at, unnest($11::bytea[]) AS output, unnest($12::bytea[]) AS state,"
     " unnest($13::bytea[]) AS closing_guid, unnest($14::bigint[]) AS closing_ledger) AS u"};
-// What an instance is of, where it is and since when does not change.
+// The node, the place, the parent and the start time of an activity never change, so they are not updated.
 const Statement put_activities{
     "put_activities",
     "WITH put AS (UPDATE activities a SET ledger = u.ledger, status = coalesce(u.status, 0), code = coalesce(u.code, "
@@ -122,9 +122,9 @@ void ActivityRows::put(RunId run, const core::PutActivity& write) {
   slot.changed = true;
 }
 
-// It concluded the activity, so it is the last that entered. What enters an activity that is concluded already (an
-// interrupt, through the trigger) leaves the place to whoever has it, and what has an output of its own has no room
-// there.
+// True if this message concluded the activity, so it is the last one that entered. A message that enters an activity
+// that is already concluded (an interrupt, through the trigger) does not replace the closing message. A message with an
+// output needs its own row, because the activity's row has no column for it.
 bool ActivityRows::takes_closing(const Slot& slot, const core::PutRecord& write, const core::PutActivity* of) const {
   if (of == nullptr || slot.closing || !write.after.output.empty()) return false;
   if (!of->after.ledger.has(Mark::work_done) || write.after.ledger.ordinal() != of->after.ledger.entries())
@@ -140,7 +140,7 @@ ActivityRows::Place ActivityRows::put(RunId run, const core::PutRecord& write, c
     const auto found = slots_.find({run, to.activity});
     Slot* slot = found == slots_.end() ? nullptr : &found->second;
     const bool is_there = slot != nullptr && slot->closing == to.guid;
-    if (is_there && !to.output.empty()) {  // it moves to a row of its own
+    if (is_there && !to.output.empty()) {  // it moves to its own row
       slot->closing.reset();
       slot->closing_ledger = 0;
       slot->changed = true;

@@ -1,5 +1,5 @@
-// ActivityRows: the activities that a group names, and the ledgers of messages. A message that concluded its activity
-// has its ledger in the activity's row; the others have rows of their own.
+// ActivityRows: the activities that a group names, and the ledgers of messages. The ledger of the message that
+// concluded an activity is stored in the activity's row. Every other message has its own row.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ class ActivityRows {
   using Key = std::pair<RunId, core::ActivitySeq>;
   using RecordKey = std::pair<RunId, core::Guid>;
   struct Place {
-    std::optional<core::ActivitySeq> activity;  // none: a row of its own
-    bool stored = false;                        // that row is there before this group
+    std::optional<core::ActivitySeq> activity;  // none: the record has its own row
+    bool stored = false;                        // the row existed before this group
   };
 
   void want(RunId run, core::ActivitySeq seq) { wanted_.emplace(run, seq); }
-  // As if it had been read: the ledger that the write was computed from, and nothing that concluded it. It says so when
-  // it is written.
+  // Assumes, without reading, that the stored row has the ledger that the write was computed from and no closing
+  // message. The statement compares this when it writes.
   void assume(RunId run, const core::PutActivity& write);
   void want_record(RunId run, const core::Guid& guid) { wanted_records_.emplace(run, guid); }
 
@@ -35,13 +35,13 @@ class ActivityRows {
   void forget() { *this = ActivityRows(); }
 
   std::optional<std::int64_t> ledger_of(RunId run, core::ActivitySeq seq) const;
-  // Of a message, wherever it stands.
+  // The ledger of a message, in its own row or in its activity's row.
   std::optional<std::int64_t> record_of(RunId run, const core::MessageRecord& record) const;
 
-  // The references live until the commit.
+  // The references must stay valid until the commit.
   void put(RunId run, const core::PutActivity& write);
-  // `of`: what the same bundle says of the record's activity. Where the record stands now. Of a snapshot `digits` are
-  // without what SQL decides.
+  // `of`: the same bundle's write of the record's activity. Returns where the record is stored now. For a snapshot,
+  // `digits` do not include the digit that SQL decides.
   enum class Is : std::uint8_t { record, snapshot };
   Place put(RunId run, const core::PutRecord& write, const core::PutActivity* of, std::int64_t digits, Is is);
 
@@ -51,10 +51,10 @@ class ActivityRows {
     std::int64_t ledger = 0;
     std::optional<core::Guid> closing;
     std::int64_t closing_ledger = 0;
-    std::int64_t ledger_before = 0;  // as it is stored, likewise
+    std::int64_t ledger_before = 0;  // as it is stored
     std::optional<core::Guid> closing_before;
     bool is_snapshot = false;               // the step of the job writes the closing ledger
-    const core::Activity* after = nullptr;  // none: only its closing message changed
+    const core::Activity* after = nullptr;  // none: only the closing message changed
     bool changed = false;
   };
   struct Record {

@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "store/postgres/answers.h"
+#include "store/postgres/engine_rows.h"
 #include "store/postgres/reader.h"
 
 namespace pawl::store::postgres {
@@ -25,7 +26,7 @@ const Statement put_numbers_of_pool{
     "INSERT INTO lane_numbers (lane, next_run, next_announcement, next_signal)"
     " SELECT n, 1, 1, 1 FROM generate_series($1::bigint, $1::bigint + $2::bigint - 1) AS n"};
 
-// Without a word on what it holds, what its last life said stays.
+// A write that does not report which lanes the engine holds keeps the lanes that were stored before.
 const Statement put_engine{
     "put_engine",
     "INSERT INTO engines AS e (pool, name, until, leaving, holds, serves) VALUES ($1::text, $2::text, $3::bigint, "
@@ -95,12 +96,6 @@ Alone run(Connection& connection, const OpenPool& open, Instant) {
   return done ? Alone{committed()} : failed(done);
 }
 
-std::int64_t number_in(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
-  return static_cast<std::int64_t>(value);
-}
-
 Alone run(Connection& connection, const BeatEngine& beat, Instant now) {
   Done pool = connection.run(find_pool, Params::of(beat.pool));
   if (!pool) return failed(pool);
@@ -121,15 +116,9 @@ Alone run(Connection& connection, const BeatEngine& beat, Instant now) {
   std::vector<EngineInfo> engines;
   Rows& rows = done[all];
   while (rows.next()) {
-    EngineInfo info;
-    info.name = std::string(rows.text(0));
-    info.until = rows.instant(1);
-    info.leaving = rows.flag(2);
-    for (const std::string_view lane : rows.array(3))
-      info.holds.emplace_back(static_cast<std::uint32_t>(number_in(lane)));
-    for (const std::string_view topic : rows.array(4)) info.serves.emplace_back(std::string(topic));
-    if (rows.malformed()) return {rejected("the row of engine " + info.name + " is malformed")};
-    engines.push_back(std::move(info));
+    auto info = engine_row(rows);
+    if (!info) return {rejected(info.error().detail)};
+    engines.push_back(std::move(*info));
   }
   beaten.outcome.answer = answer::Engines{std::move(engines)};
   return beaten;

@@ -1,4 +1,4 @@
-// Operations that are statements of their own: they are rare, or find their rows by something else than a key.
+// Operations that run their own statements, because they are rare or do not find their rows by a key.
 #pragma once
 
 #include "store/operation.h"
@@ -6,17 +6,17 @@
 
 namespace pawl::store::postgres {
 
-// What the operation came to, or why the server did not do it.
+// The outcome of the operation, or the reason why the server did not do it.
 struct Alone {
   Outcome outcome;
   std::optional<Failure> failure{};
 };
 
-// REQUIRES: !is_for_desk(operation); a transaction is open, and what came before in its group is written.
+// REQUIRES: !is_for_desk(operation); a transaction is open, and the earlier operations of its group are written.
 Alone apply_alone(Connection& connection, const Operation& operation, Instant now);
 
-// claims.cc: items of some topics, the largest priority first, then the oldest. Those that somebody else is at are
-// passed over.
+// claims.cc: items of the given topics, by highest priority first, then oldest first. Skips items that another
+// transaction has locked.
 Alone apply_alone(Connection& connection, const ClaimWork& claim, Instant now);
 
 }  // namespace pawl::store::postgres

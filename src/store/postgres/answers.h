@@ -1,4 +1,4 @@
-// Short names for the outcomes that operations answer with.
+// Short names for the outcomes that operations return.
 #pragma once
 
 #include <string>

@@ -40,7 +40,7 @@ std::optional<std::string> from_hex(std::string_view text) {
   return bytes;
 }
 
-// Everything of which less can be said.
+// The same change in fewer bytes: it no longer names single runs.
 Change without_names(Change change) {
   if (!change.runs.empty()) change.inboxes = change.times = true;
   change.runs.clear();
@@ -61,7 +61,7 @@ std::optional<Change> Bell::decode_ring(std::uint64_t process, std::string_view 
   if (sender == process) return std::nullopt;
   const auto bytes = from_hex(text.substr(static_cast<std::size_t>(end - text.data()) + 1));
   const auto change = bytes ? decode_change(*bytes) : std::nullopt;
-  // Of a newer program, perhaps: something changed.
+  // It may come from a newer program. It means at least that something changed.
   return change ? *change : Change::everything();
 }
 
@@ -74,7 +74,7 @@ Bell::~Bell() {
   stopping_ = true;
   const char byte = 0;
   if (write(wake_[1], &byte, 1) < 0) {
-  }  // it is full: the thread will wake
+  }  // the pipe is full, so the thread wakes anyway
   if (thread_.joinable()) thread_.join();
   close(wake_[0]);
   close(wake_[1]);
@@ -136,7 +136,7 @@ void Bell::run() {
       continue;
     }
     pause = limits::reconnect_first;
-    tell(Change::everything());  // also the first time: what was committed since listen() was not heard
+    tell(Change::everything());  // also the first time: commits since listen() sent no notification to us
     while (!is_stopping() && receive(-1)) {
     }
     PQfinish(handle_);

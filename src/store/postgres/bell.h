@@ -1,9 +1,10 @@
-// Bell: LISTEN and NOTIFY. A commit that others must hear of says so in its transaction, once for the whole group; a
-// thread with a connection of its own hears it and tells the listeners of this process.
+// Bell: LISTEN and NOTIFY. A commit that other processes must learn of sends one notification for the whole group, in
+// its transaction. A thread with its own connection receives notifications and calls the listeners of this process.
 //
-// 1. Nothing is asked while nobody rings: the thread waits for its socket.
-// 2. Whatever was missed while the connection was away is made good: then everything may have changed.
-// 3. What this process committed itself it does not hear.
+// 1. The thread waits on its socket. While there is no notification it asks the server nothing.
+// 2. After the connection was lost, the thread reports that everything may have changed, because notifications may have
+//    been missed.
+// 3. A process ignores the notifications of its own commits.
 #pragma once
 
 #include <atomic>
@@ -26,13 +27,13 @@ class Bell {
   Bell(const Bell&) = delete;
   Bell& operator=(const Bell&) = delete;
 
-  // Its connection is made with the first listener.
+  // The connection is opened for the first listener.
   void listen(Listener& listener);
   void stop_listening(Listener& listener);
-  // Adds the ring to a transaction.
+  // Adds the notification to a transaction.
   void ring(Script& script, const Change& change) const;
 
-  // The text of a ring; none: it was not made here, or by this very process.
+  // The text of a notification. decode_ring returns none if this process sent it.
   static std::string encode_ring(std::uint64_t process, const Change& change);
   static std::optional<Change> decode_ring(std::uint64_t process, std::string_view text);
 
@@ -44,14 +45,14 @@ class Bell {
   bool is_stopping() const { return stopping_.load(); }
 
   const Address address_;
-  const std::uint64_t process_;  // a number that no other has
+  const std::uint64_t process_;  // unique to this process
   const std::string channel_;
   std::thread thread_;
   std::atomic<bool> stopping_{false};
   int wake_[2] = {-1, -1};    // a pipe that ends the wait
-  PGconn* handle_ = nullptr;  // the thread's own
+  PGconn* handle_ = nullptr;  // used only by the thread
 
-  std::mutex mutex_;  // guards what is below
+  std::mutex mutex_;  // guards the members below
   std::vector<Listener*> listeners_;
 };
 

@@ -1,4 +1,4 @@
-// Who hears of a commit.
+// Which processes are notified of a commit.
 #include "store/postgres/bell.h"
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// A bundle: all of it is checked against what is stored, then all of it is applied.
+// A bundle: all of it is checked against the stored rows, then all of it is applied.
 #include <map>
 
 #include "base/invariant.h"
@@ -25,7 +25,7 @@ Refusal check_rev(core::Rev rev, core::BundleId last, const core::Bundle& bundle
   return conflict(format("rev is {}, expected {}", rev.raw(), bundle.rev_before.raw()));
 }
 
-// No row where the bundle's head looks for one.
+// The outcome when the entity of the bundle has no row.
 Outcome missing_entity(Desk& desk, const core::Bundle& bundle) {
   const bool is_mailbox = std::holds_alternative<core::MailboxHead>(bundle.head);
   Done other = desk.connection->run(read_rev, Params::of(bundle.entity));
@@ -42,7 +42,7 @@ Outcome missing_entity(Desk& desk, const core::Bundle& bundle) {
   return rejected(is_mailbox ? "a mailbox bundle for a job" : "a job's bundle for a mailbox");
 }
 
-// Others may claim an item between two bundles, so a moved token is a race and not a mistake.
+// Another operation may claim an item between two bundles, so a changed token is a race and not a caller's mistake.
 Refusal check_tokens(const Desk& desk, const core::Bundle& bundle) {
   const auto check = [&](core::ActivitySeq activity, core::WorkToken token) -> Refusal {
     if (desk.work.is_damaged(bundle.entity, activity)) return damaged_item(bundle.entity, activity);
@@ -59,7 +59,7 @@ Refusal check_tokens(const Desk& desk, const core::Bundle& bundle) {
   return std::nullopt;
 }
 
-// A bundle may claim the work it puts; whoever made it may not have heard yet that the topic is paused.
+// A bundle may claim the work that it puts. The engine that made it may not know yet that the topic is paused.
 Refusal check_topics(const Desk& desk, const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     const auto* put = std::get_if<core::PutWork>(&write);
@@ -80,7 +80,7 @@ Refusal check_semaphore(const JobGuard& job, const core::SemaphoreStep& step) {
   return std::nullopt;
 }
 
-// `next` is the number that the bundle's next new instance must take.
+// `next` is the number that the next new instance of the bundle must have.
 Refusal check_activity(const Desk& desk, RunId run, const JobGuard& job, const core::PutActivity& write,
                        std::uint64_t& next) {
   const std::uint32_t seq = write.after.seq.raw();
@@ -115,7 +115,7 @@ Refusal check_work_exists(core::ActivitySeq activity, const core::JobHead& head)
   return rejected(format("work for activity {}, which does not exist", activity.raw()));
 }
 
-// As core::check() does over a whole state.
+// The same checks as core::check() does over a whole state.
 Refusal check_writes(const Desk& desk, const core::Bundle& bundle, const JobGuard& job, const core::JobHead& head) {
   if (core::is_closed(job.status) && head.status != job.status)
     return rejected(format("a {} job would become {}", core::name_of(job.status), core::name_of(head.status)));
@@ -149,7 +149,7 @@ Refusal check_writes(const Desk& desk, const core::Bundle& bundle, const JobGuar
   return std::nullopt;
 }
 
-// Of jobs and mailboxes: counts of messages, and lanes that sends name.
+// For jobs and mailboxes: checks the message counts, and the lanes that sends name.
 Refusal check_messages(const Desk& desk, const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     const auto* count = std::get_if<core::CountRedelivery>(&write);
@@ -177,7 +177,7 @@ void hold_work(Desk& desk, RunId run, bool held) {
 
 void change_work(Desk& desk, RunId run, const core::ChangeWork& change) {
   const core::WorkItem* known = desk.work.find(run, change.activity);
-  if (known == nullptr) return;  // an answer in the same bundle took it
+  if (known == nullptr) return;  // an answer in the same bundle removed it
   core::WorkItem item = *known;
   core::apply_change(item, change);
   desk.work.move(std::move(item));
@@ -187,7 +187,7 @@ void put_message(Desk& desk, RunId run, const core::PutMessage& put) {
   if (!desk.inbox.has(run, put.message.guid)) desk.inbox.put(run, put.message, put.due);
 }
 
-// What a bundle sent: whom it reached, and what was refused because its mailbox is full.
+// What a bundle sent: the runs that it reached, and the messages that were refused because their mailbox is full.
 struct SentByBundle {
   std::vector<RunId> reached;
   std::string refused;
@@ -208,7 +208,7 @@ Outcome answer_to(SentByBundle sent) {
   return outcome;
 }
 
-// Activities first, so that a record finds the row that it may stand in.
+// Puts activities first, so that a record finds the activity's row in which it may be stored.
 void put_activities(Desk& desk, const core::Bundle& bundle, const core::PutRecord* snapshot) {
   const RunId run = bundle.entity;
   std::map<core::ActivitySeq, const core::PutActivity*> put;
@@ -229,7 +229,7 @@ void put_activities(Desk& desk, const core::Bundle& bundle, const core::PutRecor
                             is_snapshot ? ActivityRows::Is::snapshot : ActivityRows::Is::record);
     if (!is_snapshot) continue;
     desk.jobs.snapshot(run, place.activity, record->after.guid, digits);
-    // The step comes first, and adds to a row that is there.
+    // The step is written first and adds to a row that must already exist.
     if (!place.stored) desk.is_betrayed = desk.trusts;
   }
 }
@@ -253,7 +253,7 @@ Outcome apply_to_job(Desk& desk, const core::Bundle& bundle, const core::JobHead
   for (const core::Write& write : bundle.writes)
     std::visit(Overloaded{
                    [&](const core::PutActivity& one) {
-                     // What is answered is no longer work; what is new was none before this bundle.
+                     // An answered activity has no work item any more. A new activity had none before this bundle.
                      const bool answered = one.after.ledger.has(ledger::ActivityLedger::Mark::work_done);
                      if (answered && (one.before || desk.work.find(run, one.after.seq) != nullptr))
                        desk.work.drop(run, one.after.seq);
@@ -339,7 +339,7 @@ Outcome apply_to_mailbox(Desk& desk, const core::Bundle& bundle, const core::Mai
                    },
                    [&](const core::Consume& one) { desk.inbox.drop(run, one.guid); },
                    [&](const core::Send& one) { send_from(desk, run, one, sent); },
-                   [](const auto&) {},  // its entries are those of step()
+                   [](const auto&) {},  // step() handles its entries
                },
                write);
   return answer_to(std::move(sent));

@@ -10,8 +10,8 @@ namespace pawl::store::postgres {
 
 namespace {
 
-// $1 topics, $2 and $3 the first and the last run, $4 how many, $5 now. Each part is a range of one index of the queue,
-// whose conditions stand here as they stand there.
+// $1 topics, $2 and $3 the first and the last run, $4 how many, $5 now. Each part is a range of one index of the queue.
+// Its conditions must match the conditions of that index.
 #define PAWL_CLAIMABLE(condition)                                                                                   \
   "(SELECT q.run, q.seq, q.priority, q.position FROM work q WHERE q.topic = t.topic AND " condition                 \
   " AND q.run + 0 BETWEEN $2::bigint AND $3::bigint AND NOT EXISTS (SELECT 1 FROM paused_topics p WHERE p.topic = " \
@@ -30,7 +30,7 @@ const Statement claim_items{
     " ORDER BY c.priority DESC, c.position FOR UPDATE OF w SKIP LOCKED"};
 #undef PAWL_CLAIMABLE
 
-// It may have been somebody else's between the search and the lock.
+// Another claim may have taken the item between the search and the lock.
 bool is_claimable(const core::WorkItem& item, Instant now) {
   if (item.held || item.visible_at > now) return false;
   if (item.token == core::WorkToken(0)) return true;
@@ -54,8 +54,7 @@ Alone apply_alone(Connection& connection, const ClaimWork& claim, Instant now) {
     rows.forget_damage();
     core::WorkItem item = work_item(rows);
     item.input = rows.payload(work_columns);
-    if (rows.malformed() || !is_claimable(item, now))
-      continue;  // a damaged one is left to its lane's owner, who says so
+    if (rows.malformed() || !is_claimable(item, now)) continue;  // the owner of its lane reports a damaged item
     const core::WorkToken before = item.token;
     core::begin_run(item, claim.worker, core::Epoch(0), now + claim.lease, now);
     add_move(moved, item, before);

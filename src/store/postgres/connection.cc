@@ -39,8 +39,8 @@ std::string millis(std::chrono::milliseconds time) { return std::to_string(time.
 
 }  // namespace
 
-// Every statement finds its rows by an index, however large the tables are and whatever the statistics say; they are
-// planned once for all values.
+// The settings make every statement find its rows by an index, for any table size and any statistics. Plans are
+// generic: made once for all values.
 std::string settings_of(const Address& address, const std::string& set) {
   std::string text;
   for (const std::string& one :
@@ -65,7 +65,7 @@ std::string quoted_name(const std::string& name) {
 
 Result<Opened> connect(const Address& address) {
   Opened opened;
-  char* ignored = nullptr;  // libpq's own words may repeat the address, and the password in it
+  char* ignored = nullptr;  // libpq's own message may contain the address with its password
   PQconninfoOption* parsed = PQconninfoParse(address.text.c_str(), &ignored);
   PQfreemem(ignored);
   if (parsed == nullptr)
@@ -82,7 +82,7 @@ Result<Opened> connect(const Address& address) {
   const std::string wait = std::to_string(limits::connect_wait.count());
   const std::string idle = std::to_string(limits::keepalive_idle.count());
   const std::string dead = millis(limits::dead_peer_after);
-  // What the address says itself comes later, and counts.
+  // Settings in the address come later and override these.
   const char* names[] = {"connect_timeout",  "keepalives_idle",  "keepalives_interval",
                          "keepalives_count", "tcp_user_timeout", "fallback_application_name",
                          "dbname",           "client_encoding",  nullptr};
@@ -121,7 +121,7 @@ void Connection::take_notice(void* connection, const PGresult* notice) {
   const std::string_view kind = severity == nullptr ? "" : severity;
   auto& told = *static_cast<Connection*>(connection);
   if (kind == "WARNING") told.warning_ = text == nullptr || *text == '\0' ? "a warning without text" : text;
-  // A server that is stopped at once only warns of it.
+  // A server that is stopped immediately sends only a warning.
   const bool is_last = kind == "FATAL" || (state != nullptr && std::string_view(state).starts_with("57P"));
   if (is_last) told.last_word_ = state == nullptr ? "" : state;
 }
@@ -170,7 +170,7 @@ Done Connection::run(const Script& script) {
   if (!send(script)) return lost();
   Answers answers(script.size());
   std::optional<Failure> failure;
-  // One result, and the NULL behind it.
+  // One result, and the NULL that follows it.
   const auto take = [&]() -> ResultPtr {
     ResultPtr result(PQgetResult(handle_));
     if (result)
@@ -232,17 +232,17 @@ bool has_class(const Failure& failure, std::string_view state_class) {
 
 bool is_poison(const Failure& failure) {
   if (failure.kind != Failure::Kind::refused) return false;
-  // Data, constraints, and what is larger than the server takes.
+  // Errors of data, of constraints, and values larger than the server accepts.
   return has_class(failure, "22") || has_class(failure, "23") || has_class(failure, "54");
 }
 
 ErrorCode code_of(const Failure& failure) {
   if (failure.kind == Failure::Kind::lost) return ErrorCode::retry_later;
-  // Races, resources, an operator's or the system's word, a lost session, a transaction that was given up.
+  // Races, missing resources, a shutdown by an operator or the system, a lost session, an aborted transaction.
   for (const char* passing : {"40", "53", "55", "57", "58", "08", "25"})
     if (has_class(failure, passing)) return ErrorCode::retry_later;
   if (has_class(failure, "XX")) return ErrorCode::corrupt;
-  // Rights, tables that are not there, text that is no SQL: a person must see to it. What was asked is not done.
+  // Missing rights, missing tables, wrong SQL: a person must fix it. The requested operation was not done.
   return ErrorCode::retry_later;
 }
 

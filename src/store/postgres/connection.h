@@ -1,11 +1,11 @@
-// Connection: one session of a PostgreSQL server, and the only code that talks to libpq, beside the ear of the listener
-// (bell.h).
+// Connection: one session with a PostgreSQL server. Only this code calls libpq, apart from the listening connection of
+// bell.h.
 //
-// 1. A script of statements is sent at once, in pipeline mode, and its answers are read in order: one round trip.
-// 2. Statements are prepared when they are first used, in the same round trip.
-// 3. A connection that was lost stays so: whoever has it takes another one.
-// 4. No text of it holds a password.
-// 5. What the server warns of is noticed: a COMMIT that was not copied to its standby is done, with a warning.
+// 1. A script of statements is sent at once in pipeline mode, and its answers are read in order: one round trip.
+// 2. A statement is prepared at its first use, in the same round trip.
+// 3. A lost connection stays lost: its user must take another one.
+// 4. No text that it returns contains a password.
+// 5. Warnings of the server are kept. A COMMIT that was not copied to the standby succeeds, but with a warning.
 #pragma once
 
 #include <libpq-fe.h>
@@ -24,23 +24,23 @@
 
 namespace pawl::store::postgres {
 
-// A constant of the program: its address is what a connection knows it by. All of them are known, so that a test can
-// look at the plan of each.
+// A constant of the program. A connection identifies it by its address. All statements are listed, so that a test can
+// check the plan of each one.
 struct Statement {
   Statement(const char* its_name, const char* its_sql) : name(its_name), sql(its_sql), next(first) { first = this; }
-  // One that is made while the program runs, and is in no list.
+  // For a statement that is made at run time and is not listed.
   enum class Listed : std::uint8_t { no };
   Statement(const char* its_name, const char* its_sql, Listed) : name(its_name), sql(its_sql), next(nullptr) {}
   Statement(const Statement&) = delete;
   const char* const name;
   const char* const sql;
-  const Statement* const next;  // made before it
+  const Statement* const next;  // the statement made before this one
   static const Statement* first;
 };
 
 class Script {
  public:
-  // Its place among the answers.
+  // Returns its index among the answers.
   std::size_t add(const Statement& statement, Params params = {}) {
     steps_.push_back({&statement, std::move(params)});
     return steps_.size() - 1;
@@ -57,16 +57,16 @@ class Script {
   std::vector<Step> steps_;
 };
 
-// Why a script was not done as a whole.
+// Why a script was not completed.
 struct Failure {
   enum class Kind : std::uint8_t {
-    lost,     // the connection: nobody knows how far the server came
-    refused,  // by the server: nothing behind that statement was done
+    lost,     // the connection was lost: it is unknown how much the server did
+    refused,  // the server refused a statement: it did nothing after it
   };
   Kind kind = Kind::lost;
   std::string state;  // the five characters of SQLSTATE
   std::string message;
-  std::size_t at = 0;  // of a refusal: which statement of the script
+  std::size_t at = 0;  // for a refusal: the index of the statement in the script
 };
 
 using Answers = std::vector<Rows>;
@@ -84,7 +84,7 @@ class Done {
   std::optional<Failure> failure_;
 };
 
-// Where a store is, and what its sessions have in common.
+// Where a store is, and the settings that its sessions share.
 struct Address {
   std::string text;  // postgres://..., or libpq's key = value
   std::string schema;
@@ -107,20 +107,21 @@ class Connection {
 
   Done run(const Script& script);
   Done run(const Statement& statement, Params params = {});
-  // Text without values, perhaps of several statements, outside of the pipeline: the layout and the settings.
+  // SQL text without parameters, of one or more statements, outside of the pipeline. Used for the layout and the
+  // settings.
   Status execute(const std::string& sql);
-  // The first value of the first row of such a text.
+  // Returns the first value of the first row.
   Result<std::string> ask(const std::string& sql);
 
   bool is_lost() const { return PQstatus(handle_) != CONNECTION_OK; }
   int server_pid() const { return PQbackendPID(handle_); }
   const Tally& tally() const { return tally_; }
   PGconn* handle() { return handle_; }
-  // What the server warned of in the last script; empty: of nothing.
+  // The server's warning in the last script; empty: there was none.
   const std::string& warning() const { return warning_; }
-  // The SQLSTATE that the server ended this session with while nobody asked it anything; empty: it said none.
+  // The SQLSTATE with which the server ended this session while it was idle; empty: the server sent none.
   const std::string& last_word() const { return last_word_; }
-  // Which history of the server this session belongs to (tail.h).
+  // The timeline of the server that this session belongs to (tail.h).
   std::uint64_t timeline() const { return timeline_; }
   void set_timeline(std::uint64_t timeline) { timeline_ = timeline; }
 
@@ -134,33 +135,33 @@ class Connection {
   PGconn* handle_;
   const std::vector<std::string> secrets_;
   std::unordered_set<const Statement*> prepared_;
-  std::vector<bool> prepares_;  // which steps of the script under way are behind a preparation
+  std::vector<bool> prepares_;  // which steps of the current script follow a preparation
   Tally tally_;
   std::string warning_;
   std::string last_word_;
   std::uint64_t timeline_ = 0;
 };
 
-// A libpq connection by the address, not set up. The error holds no password.
+// Opens a libpq connection to the address, without the store's settings. The error contains no password.
 struct Opened {
   PGconn* handle = nullptr;
   std::vector<std::string> secrets;
 };
 Result<Opened> connect(const Address& address);
 
-// What the store's sessions are set to. `set`: "SET", or "SET LOCAL" until the end of a transaction.
+// The settings of the store's sessions. `set`: "SET", or "SET LOCAL" until the end of a transaction.
 std::string settings_of(const Address& address, const std::string& set = "SET");
 
-// A name as SQL takes it, whatever is in it.
+// Quotes any name as an SQL identifier.
 std::string quoted_name(const std::string& name);
 
-// What a failure means to whoever asked for something that was not committed.
+// The error code for a caller whose operation failed this way and was not committed.
 ErrorCode code_of(const Failure& failure);
 Error error_of(const Failure& failure);
-// A value or a rule of the database was broken: the same operation will be refused again.
+// A value or a rule of the database was violated: the same operation will be refused again.
 bool is_poison(const Failure& failure);
 
 extern const Statement begin_statement, commit_statement, rollback_statement;
-extern const Statement begin_reading_statement;  // all reads until the commit see one moment
+extern const Statement begin_reading_statement;  // all reads until the commit see the same snapshot
 
 }  // namespace pawl::store::postgres

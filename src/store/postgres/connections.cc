@@ -31,7 +31,7 @@ Result<Connections::Lease> Connections::take() {
   auto opened = open();
   if (opened) return Lease(*this, std::move(*opened));
   std::unique_lock lock(mutex_);
-  // The server may have no room for more than those that others have: one of them will do.
+  // The server may not accept another connection. If others are in use, wait for one of them.
   if (out_ > 1) freed_.wait_for(lock, limits::connect_wait, [this] { return !idle_.empty() || out_ == 1; });
   if (auto idle = take_idle()) return Lease(*this, std::move(idle));
   --out_;

@@ -1,5 +1,6 @@
-// Connections: those of one address, each with one user at a time. They are made when they are first needed; one that
-// was lost is not given out again. Every new one is looked at: the server may be another one than before.
+// Connections: the connections of one address, each with one user at a time. A connection is opened when it is first
+// needed. A lost one is never given out again. Every new session is checked, because the server may be another one than
+// before.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +17,7 @@ namespace pawl::store::postgres {
 
 class Connections {
  public:
-  // What admits a new session; an error of it is told to whoever wanted the connection.
+  // Checks a new session. The caller that asked for the connection gets its error.
   using Admit = std::function<Status(Connection&)>;
   Connections(Address address, std::size_t size, Admit admit)
       : address_(std::move(address)), size_(size), admit_(std::move(admit)) {}
@@ -38,12 +39,12 @@ class Connections {
     std::unique_ptr<Connection> connection_;
   };
 
-  // Waits while all of them are in use; also when the server has no room for one more.
+  // Waits while all connections are in use, or while the server accepts no more of them.
   Result<Lease> take();
-  // One that is there already.
+  // Adds a connection that is already open.
   void add(std::unique_ptr<Connection> connection);
   const Address& address() const { return address_; }
-  // Of all connections that were given back.
+  // Sums over all connections that were given back.
   Tally tally() const;
 
  private:
@@ -54,11 +55,11 @@ class Connections {
   const Address address_;
   const std::size_t size_;
   const Admit admit_;
-  mutable std::mutex mutex_;  // guards what is below
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable freed_;
   std::vector<std::unique_ptr<Connection>> idle_;
   std::size_t out_ = 0;
-  Tally gone_;  // of those that were lost
+  Tally gone_;  // sums of the connections that were lost
 };
 
 }  // namespace pawl::store::postgres

@@ -1,5 +1,6 @@
-// A commit whose connection ends between any two messages of the protocol, in either direction: what it answers is
-// true, all of the group is there or nothing, and whoever reads again and goes on by that has done it once.
+// A commit whose connection is cut between any two protocol messages, in either direction. The test checks that the
+// store's answer is true, that all of the group is stored or nothing, and that a caller who reads again and continues
+// from there does the work once.
 #include "store/postgres/gate_test.h"
 #include "store/postgres/store_test.h"
 
@@ -24,7 +25,7 @@ class PostgresCuts : public PostgresTest {
     receiver_ = commit(*truth_, submit_of("receiver", 2)).run();
   }
 
-  // A group of several kinds: a job begins, another one goes on and sends to a third one.
+  // A group of several kinds of operations: one job begins, another one takes a step and sends to a third one.
   std::vector<Operation> group(int number) {
     return {submit_of(format("job {}", number)),
             bundle_for(*truth_, sender_, epoch_, {core::Send{{receiver_, start(static_cast<std::uint64_t>(number))}}})};
@@ -40,8 +41,8 @@ class PostgresCuts : public PostgresTest {
   struct Told {
     int done = 0, retry = 0, unknown = 0, unknown_and_there = 0;
   };
-  // One commit that is broken behind so many messages. `instead`: how; none: the connection is cut. False: it had no
-  // more messages, so nothing was broken.
+  // Breaks one commit after so many messages. `instead`: called at that point; none: the connection is cut. Returns
+  // false if the commit had no more messages, so nothing was broken.
   bool break_one(const std::vector<Operation>& group, int number, Gate::Way way, int behind,
                  std::function<void()> instead, Told& told) {
     const core::Rev before = rev();
@@ -72,7 +73,7 @@ class PostgresCuts : public PostgresTest {
       EXPECT_EQ(outcomes.error().code, ErrorCode::retry_later) << to_string(outcomes.error());
       EXPECT_FALSE(there) << "it was there, and the answer was: " << to_string(outcomes.error());
     }
-    // The same once more, as an engine does that has read what there is: nothing is done twice.
+    // Commits the same group again, as an engine does after it has read the state: nothing may be done twice.
     const auto again = store_->commit(group);
     ASSERT_TRUE(again) << to_string(again.error());
     EXPECT_EQ((*again)[0].kind, there ? OutcomeKind::exists : OutcomeKind::committed);
@@ -96,7 +97,7 @@ class PostgresCuts : public PostgresTest {
   std::function<void()> terminated() {
     return [this] {
       if (!admin_) admin_ = SharedServer::get().connect();
-      // What passed is done first, however slow the server is: it waits for more.
+      // Wait until the server has done what passed the gate, however slow it is, and waits for more.
       while (
           *admin_->ask("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name"
                        " = 'gated' AND wait_event IS DISTINCT FROM 'ClientRead'") != "0")
@@ -108,7 +109,7 @@ class PostgresCuts : public PostgresTest {
   }
 
   Gate gate_{SharedServer::get().server()->folder(), SharedServer::get().database()};
-  std::unique_ptr<Store> truth_;  // not through the gate
+  std::unique_ptr<Store> truth_;  // does not go through the gate
   std::unique_ptr<Store> store_;
   std::unique_ptr<Connection> admin_;
   core::Epoch epoch_{0};

@@ -1,19 +1,20 @@
-// Desk: the rows that a group of operations is about, as they were read and as they will be written.
+// Desk: the rows that a group of operations reads and writes, before and after the changes.
 //
-// A group goes over it in three steps: all operations say what they need (wants.h), it is read and locked at once; each
-// is applied in memory, in order, as if the ones before it had been written (operations.h); then all that changed is
-// written, one statement for each table and kind of change. Whether an operation can be applied is known before
-// anything is written.
+// A group takes three steps. First all operations report which rows they need (wants.h), and these are read and locked
+// at once. Then each operation is applied in memory, in order, as if the earlier ones had been written (operations.h).
+// Last, all changes are written with one statement for each table and kind of change. So the outcome of every operation
+// is known before anything is written.
 //
-// Rows are locked in one order by everybody, so that no two groups wait for each other: lanes, their numbers, jobs,
-// mailboxes, counts of outboxes; each by its key. What belongs to a job or a mailbox is changed by whoever holds its
-// row.
+// All groups lock rows in the same order, so that no two groups wait for each other: lanes, their numbers, jobs,
+// mailboxes, counts of outboxes; each by its key. Only the transaction that locks the row of a job or a mailbox may
+// change what belongs to it.
 //
-// A group of plain bundles and submits (wants.h) trusts the bundles: nothing of their jobs and lanes is read, the
-// statements compare what is stored with what the bundles were made from. The lanes are guarded first, then comes the
-// step of the jobs, for it locks them. A bundle that was wrong undoes the transaction, and the group is applied again
-// without trust. Submits to lanes whose next numbers are known (known_numbers.h) are trusted too: that the lane has
-// another owner, that somebody else numbered there or that the id is taken comes to light in the same way.
+// A group of plain bundles and submits (wants.h) trusts the bundles: it does not read their jobs and lanes, and its
+// statements compare the stored rows with the state that the bundles were made from. The lanes are guarded first, then
+// the jobs' steps follow, because they lock the jobs. A bundle that was wrong rolls the transaction back, and the group
+// is applied again without trust. Submits to lanes whose next numbers are known (known_numbers.h) are trusted too. The
+// same comparison finds out that the lane has another owner, that another process numbered there, or that the id is
+// taken.
 #pragma once
 
 #include <map>
@@ -44,19 +45,19 @@ struct Desk {
   OutboxRows outbox;
   SignalIdRows signal_ids;
   LabelRows labels;
-  bool keys_first = false;  // who has them must be known before their rows are locked
+  bool keys_first = false;  // the runs that have the keys must be known before rows are locked
   bool sends_directly = true;
   bool trusts = false;
-  // Lanes of this process that jobs are submitted to, and what they number next: nothing of them is read.
+  // Lanes of this process that jobs are submitted to, with their next numbers. Their rows are not read.
   struct KnownLane {
     core::Epoch epoch;
     LaneNumbers numbers;
   };
   std::map<core::LaneId, KnownLane> known_lanes;
-  bool is_betrayed = false;          // trust does not reach so far: the group is applied again without it
+  bool is_betrayed = false;          // trust is not possible here: the group is applied again without it
   Instant now;                       // by the server's clock, once the locks are held
-  Connection* connection = nullptr;  // for what is asked in rare cases only
-  std::optional<Failure> failure{};  // of such a question
+  Connection* connection = nullptr;  // for rare extra queries
+  std::optional<Failure> failure{};  // of such a query
 
   void forget();
   void write(Script& script) const;

@@ -1,4 +1,4 @@
-// The rows of collation duplex, read in one order by the writer and the readers.
+// The rows of collation duplex. The writer and the readers use one order of columns.
 #pragma once
 
 #include "pawl/result.h"

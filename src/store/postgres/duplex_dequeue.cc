@@ -1,5 +1,5 @@
-// A dequeue. What it costs follows from what it takes and what became free since the last one, not from what waits:
-// each statement goes through one range of one index.
+// A dequeue. Its cost depends on the messages that it takes and those that became free since the last one, not on how
+// many wait: each statement reads one range of one index.
 #include <algorithm>
 
 #include "store/postgres/duplex_columns.h"
@@ -50,8 +50,8 @@ DuplexWriter::Applied DuplexWriter::run(const Dequeue& dequeue) {
   if (dequeue.claim == ClaimId(0)) return {refused_dequeue("a claim needs a name")};
   if (dequeue.epoch == core::Epoch(0)) return {refused_dequeue("a claim needs the epoch of its lane")};
   const Params mine = Params::of(dequeue.lane, dequeue.topic, dequeue.claim);
-  // What was claimed under an earlier epoch or longer than its lease, and what was to wait until now. Each message
-  // comes by here once, and is in line with the others from then on.
+  // Frees the messages that were claimed under an earlier epoch or longer than their lease, and those whose delay is
+  // over. Each message is freed once and then waits in the queue with the others.
   Script free;
   free.add(free_orphans, Params::of(dequeue.lane, dequeue.topic, dequeue.epoch));
   for (const core::Epoch epoch : {core::Epoch(0), dequeue.epoch})
@@ -99,7 +99,7 @@ DuplexWriter::Applied DuplexWriter::run(const Dequeue& dequeue) {
   return {{is_again ? OutcomeKind::already_done : OutcomeKind::committed, {}, std::move(handed)}};
 }
 
-// A message that no store can have written parks its job and stops no other.
+// A message that is damaged (no store writes such a row) parks its job. Other jobs continue.
 std::optional<Failure> DuplexWriter::take_claimed(Rows& rows, Handed& handed) {
   std::vector<RunId> damaged;
   while (rows.next()) {

@@ -103,7 +103,7 @@ DuplexOutcome never_set(const Place& place, const char* what) {
 
 Params here(RunId run, const Place& place) { return Params::of(run, place.node, place.at.text()); }
 
-// The columns that a message may need; those that mean nothing to its kind are empty.
+// All columns that a message may have. A column that its kind does not use is empty.
 struct MessageColumns {
   Place place;
   Topic topic{""};
@@ -158,7 +158,7 @@ Result<std::vector<DuplexOutcome>> DuplexWriter::commit(std::span<const DuplexOp
     if (!is_poison(*failure)) return error_of(*failure);
     if (operations.size() == 1)
       return std::vector<DuplexOutcome>{refused(OutcomeKind::rejected, error_of(*failure).detail)};
-    // Each stands for itself: the poison is refused alone.
+    // Apply each operation separately, so that only the one that can never be applied is refused.
     std::vector<DuplexOutcome> outcomes;
     for (const DuplexOperation& operation : operations) {
       auto one = commit({&operation, 1});
@@ -214,7 +214,7 @@ std::optional<Failure> DuplexWriter::apply_group(std::span<const DuplexOperation
   committing = true;
   Done done = connection_.run(script);
   if (!done) return done.failure();
-  // As in Writer::finish: nobody knows whether the standby has it.
+  // As in Writer::finish: it is unknown whether the standby has the commit.
   if (!connection_.warning().empty())
     return Failure{Failure::Kind::lost, "", "PostgreSQL warned: " + connection_.warning()};
   if (mark_at && done[*mark_at].next()) mark_ = mark_in(done[*mark_at], 0, connection_);
@@ -357,7 +357,7 @@ DuplexWriter::Applied DuplexWriter::run(const Enqueue& enqueue) {
   return {applied(false)};
 }
 
-// A closed job keeps no names, so its last message goes altogether.
+// A closed job keeps no names, so its last message is deleted completely.
 DuplexWriter::Applied DuplexWriter::run(const Ack& ack) {
   const Job* job = find(ack.run);
   if (job == nullptr) return {applied(false)};
@@ -410,7 +410,7 @@ DuplexWriter::Applied DuplexWriter::run(const ParkDuplex& park_it) {
   return {applied(true)};
 }
 
-// Its messages stay, and no dequeue looks at them.
+// Its messages stay, and dequeues skip them.
 std::optional<Failure> DuplexWriter::park(RunId run, const std::string& reason) {
   Script script;
   script.add(park_duplex_job, Params::of(run, stored_text(reason)));

@@ -1,5 +1,5 @@
-// DuplexWriter: the single operations of collation duplex, one after the other in one transaction, so that they share
-// its sync. The jobs that they are about are locked first, in the order of their runs.
+// DuplexWriter: the single operations of collation duplex, applied one after the other in one transaction, so that they
+// share its sync. It first locks the jobs that they name, in the order of their runs.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class DuplexWriter {
     const Bell& bell;
     Tail& tail;
   };
-  // What it refers to must outlive it.
+  // The referenced objects must outlive it.
   DuplexWriter(Connection& connection, const Parts& parts) : connection_(connection), parts_(parts) {}
 
   Result<std::vector<DuplexOutcome>> commit(std::span<const DuplexOperation> operations);
@@ -34,7 +34,7 @@ class DuplexWriter {
     std::int64_t open = 0;  // addresses
     std::string id;
   };
-  // What an operation came to, or why the server did not do it.
+  // The outcome of an operation, or the reason why the server did not do it.
   struct Applied {
     DuplexOutcome outcome;
     std::optional<Failure> failure{};
@@ -58,7 +58,7 @@ class DuplexWriter {
   Applied run(const Dequeue& dequeue);
   std::optional<Failure> take_claimed(Rows& rows, Handed& handed);
 
-  std::optional<Applied> refuse(RunId run) const;  // none: the job takes writes
+  std::optional<Applied> refuse(RunId run) const;  // none: the job accepts writes
   Job* find(RunId run);
   std::optional<Failure> park(RunId run, const std::string& reason);
   void undo();

@@ -1,5 +1,5 @@
-// What goes wrong inside of a server that is there: locks, conflicts, limits, disks, modes. Each time the store says
-// that nothing was done, or that nobody knows, and goes on when the cause is over.
+// Faults inside of a running server: locks, conflicts, limits, disks, modes. Each time the store must report that
+// nothing was done, or that the outcome is unknown, and continue when the cause is gone.
 #include <sys/mount.h>
 
 #include <fstream>
@@ -13,8 +13,8 @@ namespace {
 
 class PostgresFaults : public PostgresTest {
  protected:
-  // An error that a statement of the store meets once: its table has a trigger that raises it, and forgets it by a
-  // sequence, which no rollback sets back.
+  // Makes one statement of the store fail once: a trigger on its table raises the error. A sequence remembers that it
+  // was raised, because no rollback resets a sequence.
   void raise_once(Connection& admin, const std::string& table, const std::string& event, const std::string& state) {
     ASSERT_TRUE(admin.execute(format(
         "CREATE SEQUENCE raised; CREATE FUNCTION raise_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
@@ -30,7 +30,7 @@ class PostgresFaults : public PostgresTest {
   static Result<std::vector<Outcome>> try_commit(Store& store, const Operation& operation) {
     return store.commit({&operation, 1});
   }
-  // Refused with this SQLSTATE, and nothing of it is there.
+  // Checks that the commit was refused with this SQLSTATE and that nothing of it is stored.
   static void expect_nothing_done(const Result<std::vector<Outcome>>& answer, const std::string& state) {
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, ErrorCode::retry_later) << to_string(answer.error());
@@ -116,7 +116,7 @@ TEST_F(PostgresFaults, a_server_that_takes_no_writes_says_so_when_it_is_opened_a
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
   EXPECT_NE(refused.error().detail.find("default_transaction_read_only"), std::string::npos) << refused.error().detail;
-  // Set while it runs: new sessions have it.
+  // Set at run time: new sessions get it.
   auto admin = SharedServer::get().connect();
   const auto end_sessions = [&] {
     EXPECT_TRUE(
@@ -141,7 +141,8 @@ TEST_F(PostgresFaults, a_server_that_takes_no_writes_says_so_when_it_is_opened_a
                      "ROLE reads_only"));
 }
 
-// It gave up waiting for a standby that does not answer: the commit is done there and may be lost with that server.
+// The server stops waiting for a standby that does not answer. The commit is done on this server and may be lost with
+// it.
 TEST_F(PostgresFaults, a_commit_that_no_standby_has_is_not_called_done) {
   auto server = TestServer::start();
   ASSERT_TRUE(server);
@@ -155,7 +156,7 @@ TEST_F(PostgresFaults, a_commit_that_no_standby_has_is_not_called_done) {
   std::atomic<int> last{-1};
   std::optional<Error> error;
   std::thread commits([&] {
-    while (!error && last < 10'000) {  // the first ones may be done before the setting is known
+    while (!error && last < 10'000) {  // the first ones may commit before the setting takes effect
       const auto answer = try_commit(**store, submit_of(std::to_string(++last)));
       if (!answer) error = answer.error();
     }
@@ -177,7 +178,7 @@ TEST_F(PostgresFaults, a_commit_that_no_standby_has_is_not_called_done) {
   server->remove();
 }
 
-// A small disk of its own for the tables; the log of the server is elsewhere.
+// The tables are on a small disk of their own. The log of the server is elsewhere.
 TEST_F(PostgresFaults, a_full_disk_refuses_what_does_not_fit_and_goes_on_when_there_is_room) {
   std::string disk = (std::filesystem::temp_directory_path() / "pawl-disk-XXXXXX").string();
   ASSERT_NE(mkdtemp(disk.data()), nullptr);
@@ -203,7 +204,7 @@ TEST_F(PostgresFaults, a_full_disk_refuses_what_does_not_fit_and_goes_on_when_th
     while (balloon.write(megabyte.data(), 1 << 20).flush()) {
     }
   }
-  // What does not fit any more. Payloads are noise: they cannot be packed.
+  // Fill it until a commit does not fit. The payloads are random bytes, so they cannot be compressed.
   Random random(7);
   const auto large = [&](int number) {
     Submit submit = submit_of(format("job {}", number));

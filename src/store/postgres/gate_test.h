@@ -1,5 +1,5 @@
-// Gate: stands between a store and its server, on a socket of its own. It reads the messages of the protocol that pass,
-// in both directions, and can end the sessions at any boundary between two of them, or hold them there.
+// Gate: a proxy between a store and its server, on its own socket. It reads the protocol messages in both directions.
+// It can end or hold the sessions between any two messages.
 #pragma once
 
 #include <linux/sockios.h>
@@ -26,7 +26,7 @@ namespace pawl::store::postgres {
 class Gate {
  public:
   enum class Way : std::uint8_t { to_server, to_client };
-  // `server`: the folder of its socket.
+  // `server`: the folder of the server's socket.
   Gate(std::filesystem::path server, std::string database)
       : server_(std::move(server)), database_(std::move(database)) {
     std::string pattern = (std::filesystem::temp_directory_path() / "pawl-gate-XXXXXX").string();
@@ -52,7 +52,7 @@ class Gate {
     return "postgres:///" + database_ + "?user=postgres&application_name=gated&host=" + folder_.string();
   }
 
-  // How many messages pass from now on.
+  // Counts the messages that pass from now on.
   void count() {
     const std::lock_guard lock(mutex_);
     passed_[0] = passed_[1] = 0;
@@ -62,8 +62,9 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return passed_[static_cast<int>(way)];
   }
-  // So many messages pass in that direction, from now on; then the session ends before the next one. With `instead`
-  // that is called there, when the other end has read them, and the session continues.
+  // Lets so many messages pass in that direction, from now on, and ends the session before the next one. With
+  // `instead`, the gate calls that function at this point, once the other end has read the messages, and the session
+  // continues.
   void cut_behind(Way way, int messages, std::function<void()> instead = {}) {
     const std::lock_guard lock(mutex_);
     passed_[0] = passed_[1] = 0;
@@ -73,13 +74,13 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return !plan_;
   }
-  // Until the server has ended every session that was cut.
+  // Waits until the server has ended every session that was cut.
   void wait_ended() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ending_ == 0; });
   }
 
-  // Nothing goes to the server from that statement on, or from the nth message on.
+  // Holds back everything to the server from that statement on, or from the nth message on.
   void hold_before(std::string statement) {
     const std::lock_guard lock(mutex_);
     hold_ = Hold{std::move(statement), -1};
@@ -110,11 +111,11 @@ class Gate {
     std::string statement;
     int messages;
   };
-  // One direction of a session: what was read and is no whole message yet.
+  // One direction of a session, with the bytes that do not form a whole message yet.
   struct Stream {
     Way way;
     int from, to;
-    bool is_first = true;  // the first message of a client has no letter
+    bool is_first = true;  // the first message of a client has no type byte
     std::string bytes{};
     bool over = false;
   };
@@ -172,7 +173,7 @@ class Gate {
     changed_.notify_all();
   }
 
-  // False: the session is to be cut.
+  // Returns false if the session must be cut.
   bool move(Stream& stream) {
     char chunk[65536];
     const ssize_t got = read(stream.from, chunk, sizeof chunk);
@@ -184,7 +185,7 @@ class Gate {
     while (const std::size_t size = message_size(stream)) {
       if (size > stream.bytes.size()) break;
       if (!may_pass(stream, std::string_view(stream.bytes).substr(0, size))) return false;
-      // A server that is gone says so itself, in the other direction.
+      // If the server is gone, the other direction of the session notices it.
       if (send(stream.to, stream.bytes.data(), size, MSG_NOSIGNAL) < 0 && stream.way == Way::to_client)
         stream.over = true;
       stream.bytes.erase(0, size);
@@ -201,13 +202,13 @@ class Gate {
     return head + size;
   }
 
-  // Whether the other end has not read all that was sent there.
+  // Whether the other end has not read all bytes that were sent to it.
   static bool has_unread(int to) {
     int bytes = 0;
     return ioctl(to, SIOCOUTQ, &bytes) == 0 && bytes > 0;
   }
 
-  // A letter, a length, the name of a portal, the name of a statement.
+  // A Bind message: a type byte, a length, the name of a portal, the name of a statement.
   static bool binds(std::string_view message, const std::string& statement) {
     return !statement.empty() && message.size() > 6 && message[0] == 'B' && message[5] == '\0' &&
            std::string_view(message.data() + 6) == statement;
@@ -221,7 +222,7 @@ class Gate {
       plan_.reset();
       if (!instead) return false;
       lock.unlock();
-      while (has_unread(stream.to)) usleep(100);  // else it would come before messages that have passed
+      while (has_unread(stream.to)) usleep(100);  // otherwise it would overtake messages that have passed
       instead();
       lock.lock();
     }
@@ -242,9 +243,9 @@ class Gate {
   bool is_up_ = false;
   std::atomic<bool> closing_{false};
   std::thread accepts_;
-  std::vector<std::thread> sessions_;  // of the accepting thread, until it has ended
+  std::vector<std::thread> sessions_;  // used by the accepting thread until it ends
 
-  mutable std::mutex mutex_;  // guards what is below
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   int passed_[2] = {0, 0};
   std::optional<Plan> plan_;

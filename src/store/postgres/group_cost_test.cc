@@ -1,5 +1,5 @@
-// What a group costs does not grow with it: as many statements and round trips for many operations as for two. And
-// queues do not grow with what went through them.
+// The cost of a group does not grow with its size: many operations need as many statements and round trips as two. And
+// queues do not grow with the number of rows that went through them.
 #include <functional>
 
 #include "store/postgres/store_test.h"
@@ -36,9 +36,9 @@ class GroupCost : public PostgresTest {
     for (int i = 0; i < size; ++i) group.push_back(make(made_jobs_++));
     return cost_of(group);
   }
-  // Two and many; `round_trips` for either.
+  // Compares a group of two operations with a group of many; `round_trips` is expected for both.
   void expect_flat(const char* what, std::uint64_t round_trips, const Make& make) {
-    cost_of(2, make);  // its first use prepares it
+    cost_of(2, make);  // the first use prepares its statements
     const Cost two = cost_of(2, make);
     const Cost many = cost_of(60, make);
     EXPECT_EQ(two.statements, many.statements) << what;
@@ -46,14 +46,14 @@ class GroupCost : public PostgresTest {
     EXPECT_EQ(many.round_trips, round_trips) << what;
   }
   RunId new_job(int number) { return commit(*store_, submit_of(format("job {}", number))).run(); }
-  // Of a job that took `steps` steps before it and has so many activities then; nothing is read for it.
+  // A bundle of a job that took `steps` steps before and has so many activities then. It is made without a read.
   core::Bundle bundle_of(RunId run, std::uint64_t steps, std::uint32_t activities,
                          std::vector<core::Write> writes) const {
     core::JobHead head;
     head.next_activity = activities;
     return core::Bundle{run, epoch_, core::Rev(steps), core::BundleId(steps + 1), std::move(head), std::move(writes)};
   }
-  // Claimed as it is put.
+  // A work item that is claimed when it is put.
   core::PutWork work_of(RunId run, std::uint32_t seq) const {
     core::WorkItem item;
     item.run = run;
@@ -69,7 +69,7 @@ class GroupCost : public PostgresTest {
                      {core::PutActivity{std::nullopt, activity(0, 1'100'000'000'000)}, work_of(run, 0),
                       core::Consume{core::start_message(run, {}).guid}});
   }
-  // The answer of the first one, and the next one.
+  // Answers the first activity and puts the next one.
   core::Bundle stepping(RunId run) const {
     return bundle_of(
         run, 1, 2,
@@ -150,7 +150,7 @@ TEST_F(GroupCost, submits_that_trusted_wrongly_are_applied_to_what_is_there) {
     submit(*store_);
     submit(*store_);
   }
-  for (int i = 0; i < 130; ++i) submit(*store_);  // nobody else numbers there any more
+  for (int i = 0; i < 130; ++i) submit(*store_);  // after these the store trusts the lane's numbers
   EXPECT_EQ(round_trips(), 1u);
   ASSERT_EQ(commit(*store_, ReleaseLane{core::LaneId(1), epoch_}).kind, OutcomeKind::committed);
   acquire(*other, 1, "b");
@@ -161,8 +161,8 @@ TEST_F(GroupCost, submits_that_trusted_wrongly_are_applied_to_what_is_there) {
   EXPECT_EQ(store_->list_jobs(all)->size(), static_cast<std::size_t>(named));
 }
 
-// On a server of its own: pages of an index are used again only when no transaction of the whole server is older than
-// the vacuum that emptied them, and other tests keep theirs open.
+// It uses a server of its own. PostgreSQL reuses an empty index page only when no transaction of the whole server is
+// older than the vacuum that emptied it, and other tests keep transactions open.
 class QueueSize : public GroupCost {
  protected:
   void SetUp() override {
@@ -187,7 +187,7 @@ class QueueSize : public GroupCost {
     EXPECT_TRUE(answer) << to_string(answer.error());
     return answer ? *answer : std::string();
   }
-  // 1,000 messages and items of work, a hundred at a time.
+  // 1,000 messages and work items, a hundred at a time.
   void pass() {
     for (int group = 0; group < 10; ++group) {
       std::vector<Operation> submits, starts, ends;
@@ -211,7 +211,7 @@ class QueueSize : public GroupCost {
   std::unique_ptr<Connection> session_;
 };
 
-// What a vacuum after every few thousand rows keeps small, which is what the tables' settings ask of autovacuum.
+// A vacuum after every few thousand rows keeps the tables small. Their settings make autovacuum do that.
 TEST_F(QueueSize, does_not_grow_with_what_went_through) {
   for (const char* queue : {"inbox", "work", "timers", "outbox", "mailbox_entries", "duplex_stream"})
     EXPECT_NE(ask(format("SELECT array_to_string(reloptions, ' ') FROM pg_class WHERE oid = '{}'::regclass", queue))

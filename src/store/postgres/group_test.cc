@@ -1,4 +1,4 @@
-// What is PostgreSQL's own about a group: values that it cannot hold, connections that go, several at once.
+// What only PostgreSQL does with a group: values that it cannot store, connections that end, several commits at once.
 #include <atomic>
 #include <thread>
 
@@ -10,7 +10,7 @@ namespace {
 
 class PostgresGroups : public PostgresTest {
  protected:
-  // Ends the sessions of the store, or those of them whose last statement is like this.
+  // Ends the sessions of the store, or only those whose last statement is like this.
   static void terminate(const std::string& like = "%") {
     auto admin = SharedServer::get().connect();
     ASSERT_TRUE(
@@ -52,8 +52,8 @@ TEST_F(PostgresGroups, a_connection_that_was_ended_while_idle_has_applied_nothin
   EXPECT_TRUE(store->read_job(RunId(1)));
 }
 
-// Connections are ended at random while groups commit: what was answered is true, and what was not known is one or the
-// other.
+// Connections are ended at random while groups commit. An answer must be true, and an unknown outcome must be all of
+// the group or nothing.
 TEST_F(PostgresGroups, whatever_was_committed_under_a_storm_of_lost_connections_is_there_once) {
   auto store = open(named);
   std::atomic<bool> over{false};
@@ -105,7 +105,7 @@ TEST_F(PostgresGroups, many_connections_and_nodes_that_send_to_each_others_jobs_
           commit(*nodes[lane], submit_of(format("{}-{}", lane, i), static_cast<std::uint32_t>(lane + 1))).run());
   std::atomic<int> errors{0};
   std::atomic<std::uint64_t> guids{1000};
-  // Each thread has jobs of its own and sends from them to all jobs, in an order of its own.
+  // Each thread has its own jobs and sends from them to all jobs, in its own order.
   const auto work = [&](std::size_t lane, std::size_t half) {
     Random random(lane * 2 + half + 1);
     for (int round = 0; round < rounds; ++round) {
@@ -134,7 +134,7 @@ TEST_F(PostgresGroups, many_connections_and_nodes_that_send_to_each_others_jobs_
   EXPECT_EQ(errors, 0);
   std::size_t messages = 0;
   for (std::size_t lane = 0; lane < 2; ++lane)
-    for (const RunId run : runs[lane]) messages += (*nodes[0]->read_job(run))->inbox.size() - 1;  // its start
+    for (const RunId run : runs[lane]) messages += (*nodes[0]->read_job(run))->inbox.size() - 1;  // the start message
   EXPECT_EQ(messages, 2 * jobs_per_lane * rounds * 3);
 }
 
@@ -193,7 +193,7 @@ TEST_F(PostgresGroups, a_claim_and_another_never_hand_out_the_same_item) {
   EXPECT_EQ(std::set<std::uint32_t>(handed.begin(), handed.end()).size(), 200u);
 }
 
-// A node that stops in the middle of a transaction: others get its lane, and it cannot commit when it wakes.
+// A node stops in the middle of a transaction. Other nodes get its lane, and the node cannot commit when it continues.
 TEST_F(PostgresGroups, a_node_that_stops_in_mid_transaction_holds_its_lane_for_no_longer_than_its_session_may_idle) {
   auto store = open();
   acquire(*store, 1, "a", std::chrono::milliseconds(1));
@@ -229,7 +229,7 @@ TEST_F(PostgresGroups, a_deadlock_that_others_make_is_retried_later_and_loses_no
   const RunId a = commit(*store, submit_of("a")).run();
   const RunId b = commit(*store, submit_of("b")).run();
   auto other = SharedServer::get().connect(schema_.name());
-  // Against the order: b, then a.
+  // In the wrong order: b, then a.
   ASSERT_TRUE(other->execute(
       format("SET deadlock_timeout TO '10s'; BEGIN; SELECT 1 FROM jobs WHERE run = {} FOR UPDATE", b.raw())));
   std::thread theirs([&] {

@@ -1,4 +1,4 @@
-// InboxRows: the messages that wait, and timers, of the entities that a group names; each guid once over both.
+// InboxRows: the waiting messages and the timers of the entities that a group names. A guid exists once in both.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +26,21 @@ class InboxRows {
 
   bool has(RunId run, const core::Guid& guid) const { return redeliveries_of(run, guid).has_value(); }
   std::optional<std::uint32_t> redeliveries_of(RunId run, const core::Guid& guid) const;
-  // REQUIRES: !has(). How many bytes are stored.
+  // REQUIRES: !has(). Returns how many bytes are stored.
   std::size_t put(RunId run, const core::Message& message, Instant due = {});
   void count_redelivery(RunId run, const core::Guid& guid);
-  void drop(RunId run, const core::Guid& guid);  // whether or not it was read
+  void drop(RunId run, const core::Guid& guid);  // read or not
   void sweep(RunId run, const std::optional<core::Guid>& keep);
 
  private:
   struct Row {
     std::uint32_t redeliveries = 0;
     Instant due;
-    std::string body;         // of a new one
-    std::uint64_t place = 0;  // likewise: order of arrival
+    std::string body;         // of a new message
+    std::uint64_t place = 0;  // of a new message: order of arrival
   };
   struct Slot {
-    bool stored = false;  // or perhaps: it is deleted before anything is put
+    bool stored = false;  // a row exists or may exist: it is deleted before a new one is put
     std::optional<Row> now;
     bool is_new = false;
     bool changed = false;

@@ -1,4 +1,4 @@
-// Who makes a schema, who runs it, and how it is brought forward while programs of two versions share it.
+// Which role creates a schema, which role runs it, and how it is migrated while programs of two versions share it.
 #include "store/postgres/init.h"
 
 #include "store/postgres/schema.h"
@@ -8,7 +8,7 @@ namespace pawl::store::postgres {
 
 namespace {
 
-// Programs of the versions that come next: the first of them only adds, the second breaks whoever is older.
+// The next two versions of the program. The first only adds, the second breaks older programs.
 constexpr const char* adds = "CREATE TABLE added (id bigint);";
 constexpr const char* breaks = "ALTER TABLE labels RENAME TO renamed_labels;";
 std::vector<Step> next_version() {
@@ -22,7 +22,7 @@ std::vector<Step> version_after() {
   return steps;
 }
 
-// Schemas of its own, which are dropped: their layout is no longer that of other tests.
+// Its schemas are dropped after the test, because other tests need another layout.
 class PostgresInit : public testing::Test {
  protected:
   void SetUp() override {
@@ -122,17 +122,17 @@ TEST_F(PostgresInit, a_step_that_breaks_older_programs_waits_until_none_of_them_
             OutcomeKind::committed);
   const std::string before = version();
   expect_said(status_of(open(version_after())), ErrorCode::conflict, {"breaks older programs", "old engine"});
-  // One that was killed, or has lost its connections for a moment.
+  // An engine that was killed, or has lost its connections for a moment.
   older->reset();
   expect_said(status_of(open(version_after())), ErrorCode::conflict, {"old engine"});
-  // One that runs no engine.
+  // A program that runs no engine.
   older = open();
   ASSERT_EQ(commit(**older, LeaveEngine{pawl::Pool("graphs"), "old engine"}).kind, OutcomeKind::committed);
   expect_said(status_of(open(version_after())), ErrorCode::conflict, {"have it open"});
   EXPECT_EQ(version(), before);
   older->reset();
   auto newer = open(version_after());
-  for (int tries = 0; !newer && tries < 1000; ++tries) {  // the server needs a moment to see that a session is over
+  for (int tries = 0; !newer && tries < 1000; ++tries) {  // the server needs a moment to notice that a session ended
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     newer = open(version_after());
   }
@@ -142,7 +142,7 @@ TEST_F(PostgresInit, a_step_that_breaks_older_programs_waits_until_none_of_them_
   expect_said(status_of(open(next_version())), ErrorCode::unsupported, {"use a newer program"});
 }
 
-// A program that was away while the layout was changed does not come back to it.
+// A program that was disconnected while the layout changed cannot use the store again.
 TEST_F(PostgresInit, a_connection_that_is_made_later_looks_at_the_layout_again) {
   auto older = open({}, "&application_name=away");
   ASSERT_TRUE(older) << to_string(older.error());
@@ -151,7 +151,7 @@ TEST_F(PostgresInit, a_connection_that_is_made_later_looks_at_the_layout_again) 
                       "AND application_name = 'away'"));
   ASSERT_TRUE(migrate(*admin_, name_, version_after()));
   const Operation pool = OpenPool{pawl::Pool("graphs"), 1};
-  Result<std::vector<Outcome>> refused = (*older)->commit({&pool, 1});  // the first one finds that its session is over
+  Result<std::vector<Outcome>> refused = (*older)->commit({&pool, 1});  // the first commit finds that its session ended
   if (!refused && refused.error().code == ErrorCode::retry_later) refused = (*older)->commit({&pool, 1});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported) << to_string(refused.error());

@@ -27,9 +27,9 @@ const Statement new_jobs{
     " unnest($14::bytea[]) AS parent_request, unnest($15::boolean[]) AS parent_awaits) AS u"};
 
 static_assert(snapshot_weight == 100'000'000'000);
-// setStatusAndCollateGuid, for one job or many. `hit` is decided from what is stored: the row that changes has the
-// value that the step was made from. A closed job owes nothing, whatever the step left. The ledger of the message that
-// closed the job gets hit * weight. A hit that the bundle does not know of undoes all of it.
+// setStatusAndCollateGuid, for one job or many. SQL decides `hit` from the stored row, whose semaphore must be the one
+// that the step was made from. A closed job gets semaphore 0 whatever the step left. The ledger of the message that
+// closed the job gets hit * weight. A hit that the bundle did not expect rolls all of it back.
 const Statement step_jobs{
     "step_semaphore_and_snapshot",
     "/* step_semaphore_and_snapshot */"
@@ -66,7 +66,7 @@ const Statement step_jobs{
     " SELECT array_agg(run) FILTER (WHERE hit), " PAWL_EXPECT(
         "count(*) = $27::bigint AND bool_and(hit = expected)") " FROM stepped"};
 
-// Everything of jobs that go but their start keys.
+// All rows of removed jobs, except their start keys.
 #define PAWL_OF_REMOVED " WHERE run = ANY($1::bigint[])"
 const Statement remove_rows[] = {
     {"remove_activities", "DELETE FROM activities" PAWL_OF_REMOVED},

@@ -1,7 +1,7 @@
-// JobRows: the jobs that a group names, locked in the order of their runs until the commit. Whoever holds a job's row
-// may change what belongs to the job: its activities, ledgers, messages and work.
+// JobRows: the jobs that a group names, locked in the order of their runs until the commit. Only the transaction that
+// locks a job's row may change what belongs to the job: its activities, ledgers, messages and work.
 //
-// The step of a job is one statement with the snapshot of the message that closed it: step_semaphore_and_snapshot
+// The step of a job and the snapshot of the message that closed it are one statement, step_semaphore_and_snapshot
 // (store/snapshot.h), for all jobs of the group at once.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace pawl::store::postgres {
 
-// What guards a job, and what others are told of it.
+// The state that guards a job, and the names that notifications need.
 struct JobGuard {
   core::Rev rev{0};
   core::BundleId bundle{0};
@@ -40,20 +40,20 @@ class JobRows {
   void ask(Script& script);
   Status take(Done& answers);
   void write_new(Script& script) const;
-  // Of jobs that are locked behind all ledgers: it adds to them. Of jobs that are not, before anything else of theirs:
-  // it locks them, in their order.
+  // For jobs that are locked: called after all ledgers are written, because it adds to them. For jobs that are not:
+  // called before any other write to them, because it locks them in their order.
   void write_steps(Script& script) const;
-  void write_removed(Script& script) const;  // behind everything else
+  void write_removed(Script& script) const;  // after all other writes
   void forget() { *this = JobRows(); }
 
   const JobGuard* find(RunId run) const;
-  // As if it had been read: the job as the bundle expects it. The step says so when it is written.
+  // Assumes, without reading, that the job is as the bundle expects it. The step compares this when it is written.
   void assume(const core::Bundle& bundle, const core::JobHead& head);
   void make(RunId run, const Submit& submit, const std::optional<core::ParentLink>& parent);
   bool has_stepped(RunId run) const { return steps_.contains(run); }
-  // REQUIRES: it was found, and its guards hold. The references live until the commit.
+  // REQUIRES: the job was found, and its guards hold. The references must stay valid until the commit.
   void step(const core::Bundle& bundle, const core::JobHead& head);
-  // Whose ledger gets the digit if the step hits. `activity` none: it has a row of its own.
+  // The message whose ledger gets the digit if the step hits. `activity` none: the ledger has its own row.
   void snapshot(RunId run, std::optional<core::ActivitySeq> activity, const core::Guid& guid, std::int64_t ledger);
   void remove(RunId run);
 
@@ -78,7 +78,7 @@ class JobRows {
   std::vector<RunId> removed_;
 };
 
-// A text that came from outside, as a text column takes it.
+// Text from outside, in a form that a text column accepts.
 std::string stored_text(std::string_view text);
 
 }  // namespace pawl::store::postgres

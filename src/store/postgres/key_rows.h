@@ -1,5 +1,5 @@
-// KeyRows: the start keys that a group names: which run has an id. They belong to the lane that the key hashes to, and
-// are changed by whoever holds its numbers, or the run that has the key.
+// KeyRows: the start keys that a group names: which run has an id. A key belongs to the lane that it hashes to. The
+// transaction that holds this lane's numbers, or the run that has the key, may change it.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace pawl::store::postgres {
 
 struct KeyRow {
   RunId run{0};
-  Instant expires_at;  // 0: its job is there
+  Instant expires_at;  // 0: its job exists
 };
 
 class KeyRows {
@@ -32,9 +32,9 @@ class KeyRows {
 
   const KeyRow* find(const Namespace& name_space, const JobId& id) const;
   void put(const Namespace& name_space, const JobId& id, RunId run);
-  // The key of a job that goes: it stays until then (0: it goes too), unless another run has it.
+  // Ends the key of a removed job: the key stays until then (0: it is deleted too), unless another run has it.
   void end(const Namespace& name_space, const JobId& id, RunId run, Instant until);
-  // What became of a key that was ended shows when it is read again.
+  // The state of an ended key is known only after it is read again.
   bool is_ended(const Namespace& name_space, const JobId& id) const { return ended_.contains({name_space, id}); }
 
  private:

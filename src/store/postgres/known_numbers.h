@@ -1,6 +1,7 @@
-// KnownNumbers: what the lanes of this process number next, as far as it knows. A group that submits to them writes
-// what it knows and compares, and needs no question first. Others may number in the same lane: then the comparison
-// fails, the group is applied again to what it reads, and these lanes are read for a while.
+// KnownNumbers: the next numbers of the lanes of this process, as far as it knows them. A group that submits to these
+// lanes writes the known numbers with a comparison and does not read them first. Another process may number in the same
+// lane. Then the comparison fails, the group is applied again to the numbers that it reads, and for some time groups
+// read the numbers of these lanes.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +23,21 @@ struct LaneNumbers {
 class KnownNumbers {
  public:
   using Lanes = std::set<core::LaneId>;
-  // A group that numbers in these lanes is under way until it leaves them. What it may trust; none: one of them is not
-  // known, was wrong a while ago, or is in another group that is under way.
+  // Begins a group that numbers in these lanes; leave() ends it. Returns the numbers that the group may trust; none:
+  // one of them is not known, was wrong a short time ago, or is in use by another group.
   std::optional<std::map<core::LaneId, LaneNumbers>> enter(const Lanes& lanes);
-  enum class Were : std::uint8_t { read, right, wrong };  // not known is wrong: its commit may have come to pass
+  // An unknown outcome counts as wrong: the commit may have happened.
+  enum class Were : std::uint8_t { read, right, wrong };
   void leave(const Lanes& lanes, Were were);
-  // What a commit left. They only grow.
+  // The numbers after a commit. They only grow.
   void learn(const std::map<core::LaneId, LaneNumbers>& numbers);
 
  private:
   struct Lane {
     std::optional<LaneNumbers> numbers;
-    std::uint32_t groups = 0;  // under way
-    std::uint32_t doubt = 0;   // grows each time that they were wrong, one after the other
-    std::uint32_t wait = 0;    // so many groups are to read them first
+    std::uint32_t groups = 0;  // that use the lane now
+    std::uint32_t doubt = 0;   // how many times in a row the numbers were wrong
+    std::uint32_t wait = 0;    // how many groups must read the numbers first
   };
   std::mutex mutex_;
   std::map<core::LaneId, Lane> lanes_;  // guarded by mutex_

@@ -1,4 +1,4 @@
-// LabelRows: what jobs are found by, what was measured of them and what they announced.
+// LabelRows: the labels, the measured values and the announcements of jobs.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class LabelRows {
   void put(RunId run, const JobGuard& job, const core::Label& label);
   void drop(RunId run, const core::Label& label);
   void add(RunId run, const JobGuard& job, const core::Measure& measure);
-  // The reference lives until the commit.
+  // The reference must stay valid until the commit.
   void announce(RunId run, std::uint64_t number, const core::Announce& said);
 
  private:
@@ -43,7 +43,7 @@ class LabelRows {
     std::uint64_t number = 0;
     const core::Announce* said;
   };
-  std::map<LabelKey, std::optional<Names>> labels_;  // none: it goes
+  std::map<LabelKey, std::optional<Names>> labels_;  // none: the label is deleted
   std::map<Slot, Sum> sums_;
   std::vector<Said> said_;
 };

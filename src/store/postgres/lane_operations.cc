@@ -11,7 +11,7 @@ Outcome apply(Desk& desk, const AcquireLane& acquire) {
   const bool taken = !known->owner.empty() && known->owner != acquire.owner;
   if (taken && (!known->lease_until || *known->lease_until > desk.now))
     return conflict(format("{} holds the lane", known->owner));
-  LaneRow row{core::next(known->epoch), acquire.owner, std::nullopt};  // without a lease: held until it is given back
+  LaneRow row{core::next(known->epoch), acquire.owner, std::nullopt};  // without a lease: held until it is released
   if (acquire.lease.count() != 0) row.lease_until = desk.now + acquire.lease;
   Outcome outcome = committed();
   outcome.answer = answer::Lane{row.epoch, row.lease_until};

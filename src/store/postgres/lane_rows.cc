@@ -16,7 +16,7 @@ const Statement guard_lanes{"guard_lanes", PAWL_LANES " FOR KEY SHARE"};
 const Statement lock_lanes_to_renew{"lock_lanes_to_renew", PAWL_LANES " FOR NO KEY UPDATE"};
 const Statement lock_lanes_to_take{"lock_lanes_to_take", PAWL_LANES " FOR UPDATE"};
 #undef PAWL_LANES
-// In the order of the array, which is that of the lanes.
+// Locks in the order of the array, which is the order of the lanes.
 const Statement guard_assumed_lanes{
     "guard_assumed_lanes",
     "WITH guarded AS (SELECT l.lane FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS epoch) AS u"
@@ -37,7 +37,7 @@ const Statement put_numbers{"put_numbers",
                             " FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS next_run,"
                             " unnest($3::bigint[]) AS next_announcement, unnest($4::bigint[]) AS next_signal) AS u"
                             " WHERE n.lane = ANY(ARRAY[u.lane])"};
-// Whoever else numbered there since comes to light.
+// Fails if another process has numbered there since.
 const Statement put_assumed_numbers{
     "put_assumed_numbers",
     "WITH put AS (UPDATE lane_numbers n SET next_run = u.next_run, next_announcement = u.next_announcement,"

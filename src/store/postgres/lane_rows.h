@@ -1,11 +1,9 @@
-// LaneRows: the lanes that a group names, who has them, and the numbers that they give.
+// LaneRows: the lanes that a group names, their owners, and the numbers that they give.
 //
-// 1. A lane that guards an operation is locked until the commit, so that it cannot be taken over meanwhile; a renewal
-// can be
-//    made. Its row's epoch is part of a key: see the layout.
-// 2. Whoever numbers a run or an announcement holds the lane's numbers until its commit. So the order of numbers is
-// that of
-//    commits, and a reader that goes on behind a number misses nothing.
+// 1. A lane that guards an operation is locked until the commit, so that nobody can take it over meanwhile. A renewal
+//    is still possible. The epoch of its row is part of a key: see the layout.
+// 2. A transaction that numbers a run or an announcement holds the lane's numbers until its commit. So numbers are in
+//    the order of commits, and a reader that continues after a number misses nothing.
 // 3. Rows are locked in the order of lanes.
 #pragma once
 
@@ -24,19 +22,19 @@ namespace pawl::store::postgres {
 
 struct LaneRow {
   core::Epoch epoch{0};
-  std::string owner;  // empty: free
+  std::string owner;  // empty: no owner
   std::optional<Instant> lease_until;
 };
 
 class LaneRows {
  public:
-  enum class Use : std::uint8_t { look, guard, renew, take };  // in the order of what it keeps others from
+  enum class Use : std::uint8_t { look, guard, renew, take };  // ordered by how strongly it locks
   void want(core::LaneId lane, Use use);
-  // As if it had been read: owned, at this epoch. It says so, and is guarded, when the group is written. False: another
-  // operation of the group has another epoch.
+  // Assumes, without reading, that the lane has an owner at this epoch. The group's statements compare this and guard
+  // the lane. Returns false if another operation of the group names another epoch.
   bool assume(core::LaneId lane, core::Epoch epoch);
   void want_numbers(core::LaneId lane) { wanted_numbers_.insert(lane); }
-  // As if they had been read; compared when the group is written.
+  // Assumes these numbers without reading; they are compared when the group is written.
   void assume_numbers(core::LaneId lane, const LaneNumbers& numbers);
 
   void ask(Script& script);
@@ -47,7 +45,7 @@ class LaneRows {
 
   bool exists(core::LaneId lane) const { return rows_.contains(lane); }
   bool owns(core::LaneId lane, core::Epoch epoch) const;
-  // Its row is held until the commit, and somebody has it at this epoch.
+  // The transaction holds the lane's row until the commit, and the lane has an owner at this epoch.
   bool guards(core::LaneId lane, core::Epoch epoch) const;
   const LaneRow* find(core::LaneId lane) const;
   void put(core::LaneId lane, LaneRow row);
@@ -55,12 +53,12 @@ class LaneRows {
   RunId next_run(core::LaneId lane);
   std::uint64_t next_announcement(core::LaneId lane);
   std::uint64_t next_signal(core::LaneId lane);
-  std::map<core::LaneId, LaneNumbers> numbers() const;  // as they will be
+  std::map<core::LaneId, LaneNumbers> numbers() const;  // as they will be after the commit
 
  private:
   struct Numbers {
     LaneNumbers now;
-    std::optional<LaneNumbers> assumed;  // they must be stored so
+    std::optional<LaneNumbers> assumed;  // the stored numbers must equal these
     bool changed = false;
   };
   Numbers& numbers_of(core::LaneId lane);

@@ -90,7 +90,7 @@ void MailboxRows::ask(Script& script) {
 }
 
 Status MailboxRows::take(Done& answers) {
-  runs_.clear();  // one that went since is not there
+  runs_.clear();  // a mailbox that was deleted since is not there
   if (at_) {
     Rows& rows = answers[*at_];
     while (rows.next()) {

@@ -1,7 +1,7 @@
 // MailboxRows: the mailboxes that a group names, by key or by number, locked in the order of their numbers.
 //
-// A mailbox goes when nothing is left in it. Whether anything is left shows only in the store: after its bundle, what
-// else a group says of it waits until that is written (is_open()).
+// A mailbox is deleted when it is empty. Only the database knows whether it is empty. So after a bundle of a mailbox,
+// the next operation on the mailbox waits until the bundle is written (is_open()).
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,12 @@ class MailboxRows {
   void want(RunId run) { wanted_.insert(run); }
   void want_entry(RunId run, std::uint64_t seq) { wanted_entries_.emplace(run, seq); }
 
-  void ask_keys(Script& script);  // which runs they are, before these are locked
+  void ask_keys(Script& script);  // finds their runs before these are locked
   Status take_keys(Done& answers);
   void ask(Script& script);
   Status take(Done& answers);
   void write(Script& script) const;
-  void write_empty(Script& script) const;  // behind all messages and entries
+  void write_empty(Script& script) const;  // after all messages and entries
   void forget() { *this = MailboxRows(); }
 
   const MailboxGuard* find(RunId run) const;
@@ -51,7 +51,7 @@ class MailboxRows {
   bool is_open(RunId run) const { return stepped_.contains(run); }
   void make(RunId run, const core::MailboxKey& key);
   void add_signal(RunId run, std::size_t bytes);
-  // The references live until the commit. REQUIRES: the guards of the bundle hold.
+  // The references must stay valid until the commit. REQUIRES: the guards of the bundle hold.
   void step(const core::Bundle& bundle, const core::MailboxHead& head);
 
  private:

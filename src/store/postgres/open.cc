@@ -62,8 +62,9 @@ Result<std::string> server_process(Connection& connection) { return connection.a
 
 }  // namespace
 
-// A pooler hides the process of the server. If there is one, two sessions take turns: one that is lent for a
-// transaction at a time goes to whoever asks next, and then a session finds itself in another process than before.
+// A pooler hides the server's process id. If the id differs, two sessions take turns. A pooler that lends a server
+// session for one transaction gives it to the next client that asks, so a session then finds itself in another server
+// process.
 Status check_session(Connection& connection, const Address& address) {
   const auto own = server_process(connection);
   if (!own) return own.error();
@@ -77,7 +78,7 @@ Status check_session(Connection& connection, const Address& address) {
                      "a statement at a time; set pool_mode = session for this database, or name the server itself"};
   if (*first == *own) return pooled;
   for (int round = 0; round < limits::pooler_rounds; ++round) {
-    // While one is in a transaction the other asks, and the other way round.
+    // One session holds a transaction while the other one asks; then they change roles.
     for (Connection* const holds : {&connection, other->get()}) {
       Connection* const asks = holds == &connection ? other->get() : &connection;
       if (const auto begun = holds->execute("BEGIN"); !begun) return pooled;

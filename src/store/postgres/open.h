@@ -1,4 +1,4 @@
-// What is looked at before a server is used.
+// Checks before a server is used.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace pawl::store::postgres {
 
-// A name that schema and channel can have.
+// Checks that the name is valid for the schema and the channel.
 Status check_schema_name(const std::string& schema);
-// That it is no replica, takes writes and keeps what it acknowledges. If less is accepted: what may be lost by which
-// setting.
+// Checks that the server is not a replica, accepts writes and keeps what it acknowledges. If the caller accepts less:
+// returns what may be lost, and by which setting.
 Result<std::vector<std::string>> check_server(Connection& connection, Durability durability);
-// That what is behind the address is one session, and no pooler that changes it from transaction to transaction.
+// Checks that the address leads to one session, and not to a pooler that changes it from transaction to transaction.
 Status check_session(Connection& connection, const Address& address);
 Result<core::Guid> read_store_id(Connection& connection);
 

@@ -1,4 +1,4 @@
-// Which servers and schemas are refused, and what is said.
+// Which servers and schemas are refused, and with which error text.
 #include "store/postgres/open.h"
 
 #include "store/postgres/schema.h"

@@ -1,4 +1,4 @@
-// What each operation does on the desk: the same rules as in every store, over rows that are at hand.
+// Applies each operation on the desk: the same rules as in every store, over rows that were read before.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace pawl::store::postgres {
 
-// REQUIRES: is_for_desk(operation), what it wants is there, and it need not wait (wants.h).
+// REQUIRES: is_for_desk(operation), the rows that it wants are read, and it need not wait (wants.h).
 Outcome apply(Desk& desk, const Operation& operation);
 
-// What became of a message, or of a job that was to begin.
+// The outcome of sending a message or of starting a job.
 struct Sent {
   OutcomeKind kind = OutcomeKind::committed;
   std::string reason;
-  RunId run{0};  // whose inbox it was for; of a job that was to begin: who has the id
+  RunId run{0};  // the run whose inbox it was for; for a job start: the run that has the id
   RunId replaced{0};
 
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
 };
 
-// sends.cc. A message straight into its inbox. A run that is gone or closed takes nothing; a mailbox is made by its
-// first message, a child by its start.
+// sends.cc. Puts a message directly into its inbox. A removed or closed run accepts nothing. The first message creates
+// a mailbox, a start message creates a child.
 Sent send(Desk& desk, const core::Envelope& envelope, core::LaneId lane);
 Sent send_to_job(Desk& desk, RunId run, const core::Message& message);
 void put_into_outbox(Desk& desk, core::LaneId from, const core::Envelope& envelope, core::LaneId to);

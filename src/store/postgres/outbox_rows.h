@@ -1,6 +1,6 @@
-// OutboxRows: what lanes send each other by rows, numbered for each source and target, and the last row that a lane
-// took of each other one. Where sends go straight into their inbox there are no rows, but deliveries are counted all
-// the same.
+// OutboxRows: messages between lanes as rows, numbered for each source and target, and the number of the last row that
+// a lane took from each other lane. If sends go directly into the inbox there are no rows, but deliveries are still
+// counted.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class OutboxRows {
   void take_row(core::LaneId target, core::LaneId source, std::uint64_t seq);
   std::uint64_t last_put(core::LaneId source, core::LaneId target) const;
   void put_row(core::LaneId source, core::LaneId target, const core::Envelope& envelope);
-  // Among those that this group puts.
+  // Whether this group puts such a row.
   bool puts(core::LaneId source, core::LaneId target, const std::string& envelope) const;
   void drop_rows(core::LaneId source, core::LaneId target, std::uint64_t up_to);
 
@@ -56,7 +56,7 @@ class OutboxRows {
   std::map<Route, std::uint64_t> dropped_;
 };
 
-// A row that waits with the same envelope: of source, target and bytes.
+// Finds a waiting row with the same envelope, by source, target and bytes.
 extern const Statement find_outbox_row;
 
 }  // namespace pawl::store::postgres

@@ -34,7 +34,7 @@ Change OwnLanes::told_to_others(std::span<const Operation> group, std::span<cons
     const Domain domain = domain_of(group[i]);
     const bool is_own = domain.kind == Domain::Kind::lane && holds(domain.lane);
     std::erase_if(change.runs, [&](RunId run) { return holds(core::lane_of(run)); });
-    // Of an operation in an own lane others hear only whom it reached, and that the lane was given back.
+    // For an operation in an own lane, others are notified only of the runs that it reached and of a released lane.
     if (is_own) {
       Change reached;
       reached.runs = std::move(change.runs);

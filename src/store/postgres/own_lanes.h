@@ -1,8 +1,9 @@
-// OwnLanes: the lanes that this store's process holds, as far as it knows. What happens there nobody else need be told.
+// OwnLanes: the lanes that this store's process holds, as far as it knows. Other processes need no notification of
+// changes in them.
 //
-// What it knows may be over: then another node has the lane, and must hear. So only a lane whose row the commit holds,
-// at the epoch that is known here, counts: nobody can take it before the commit, and whoever does so after it looks
-// through it.
+// This knowledge may be outdated: then another node has the lane and must be notified. So a lane counts only if the
+// commit holds its row at the epoch that is known here. Nobody can take the lane before the commit, and a node that
+// takes it later reads all of it.
 #pragma once
 
 #include <functional>
@@ -19,11 +20,11 @@ namespace pawl::store::postgres {
 
 class OwnLanes {
  public:
-  // After a commit.
+  // Called after a commit.
   void learn(std::span<const Operation> group, std::span<const Outcome> outcomes);
-  std::optional<core::Epoch> epoch_of(core::LaneId lane) const;  // none: it is not held here
-  // What others have to hear of it: all but what happened in these lanes. `guards`: whether the commit holds the lane's
-  // row, and finds this epoch there.
+  std::optional<core::Epoch> epoch_of(core::LaneId lane) const;  // none: this process does not hold it
+  // The change that others must be notified of: everything except changes in these lanes. `guards`: whether the commit
+  // holds the lane's row and finds this epoch there.
   using Guards = std::function<bool(core::LaneId, core::Epoch)>;
   Change told_to_others(std::span<const Operation> group, std::span<const Outcome> outcomes,
                         const Guards& guards) const;

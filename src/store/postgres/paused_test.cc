@@ -1,5 +1,5 @@
-// A node that stands still in the middle of a commit while another one takes its lane: when it goes on it has committed
-// nothing.
+// A node stops in the middle of a commit while another node takes its lane. When the first node continues, it must have
+// committed nothing.
 #include <thread>
 
 #include "store/postgres/gate_test.h"
@@ -32,7 +32,7 @@ class PostgresPaused : public PostgresTest {
     const std::vector<Operation> first = {bundle_for(*paused_, run_, epoch_)};
     ASSERT_TRUE(paused_->commit(first)) << "its statements are prepared now";
   }
-  // Until the lane is the other one's: whoever waits in vain tries again, as an engine does.
+  // Waits until the other node has the lane. It tries again after each timeout, as an engine does.
   core::Epoch take_over() {
     const Operation take = AcquireLane{core::LaneId(1), "other", lease};
     for (int tries = 0; tries < 40; ++tries) {
@@ -51,7 +51,7 @@ class PostgresPaused : public PostgresTest {
     EXPECT_TRUE(gate_.wait_held());
     const core::Epoch taken = take_over();
     EXPECT_GT(taken, epoch_);
-    // It wakes.
+    // The first node continues.
     gate_.let_go();
     commits.join();
     ASSERT_TRUE(answer);
@@ -71,7 +71,7 @@ class PostgresPaused : public PostgresTest {
   RunId run_{0};
 };
 
-// All is written, and the server waits for the rest of the script: no timeout of its own runs there.
+// Everything is written, and the server waits for the rest of the script. No timeout of the server runs in this state.
 TEST_F(PostgresPaused, before_the_commit_itself) {
   const std::vector<Operation> group = {bundle_for(*paused_, run_, epoch_)};
   gate_.hold_before("pawl_commit");

@@ -1,5 +1,5 @@
-// Every statement of the store finds its rows by their key, by a generic plan that is the same whatever the tables hold
-// and whatever the statistics say of them: also that they are empty, which is what they say of a queue.
+// Every statement of the store finds its rows by their key. Its generic plan is the same for any table contents and any
+// statistics, also when these report an empty table, as they do for a queue.
 #include <cstdlib>
 #include <map>
 #include <regex>
@@ -16,7 +16,7 @@ struct Scan {
   std::string node, index, condition, filter;
 };
 
-// A plan in EXPLAIN's JSON has one key to a line, and what is below a node comes behind the node's own keys.
+// A plan in EXPLAIN's JSON has one key per line. The lines of child nodes follow the node's own keys.
 std::vector<Scan> nodes_of(const std::string& plan) {
   std::vector<Scan> nodes;
   std::istringstream lines(plan);
@@ -43,11 +43,13 @@ std::vector<Scan> nodes_of(const std::string& plan) {
 
 bool is_scan(const Scan& node) { return node.node.find("Index") != std::string::npos; }
 
-// What may walk more than a key, and what bounds it.
+// Statements that may scan more than a key, and what bounds the scan.
 const std::map<std::string, std::string> may_walk = {
     {"find_all_pauses", "paused_topics_max"},
     {"read_pauses", "paused_topics_max"},
     {"count_pauses", "paused_topics_max"},
+    {"count_jobs_by", "an index of all jobs, for people who count them"},
+    {"count_topic_work", "the work of open jobs, for people who count it"},
     {"read_ends", "lanes_max"},
     {"find_last_lane", "lanes_max"},
     {"lock_taken", "pairs of lanes"},
@@ -57,6 +59,7 @@ const std::map<std::string, std::string> may_walk = {
     {"read_waiting_runs", "one seek for each run, by recursion"},
     {"read_measure_rows", "the measures of one graph"},
     {"read_announced", "the announcements behind a cursor"},
+    {"list_mailbox_rows", "the mailboxes behind a cursor, for people who look for kept signals"},
     {"end_stuck", "sessions of the server"},
 };
 
@@ -85,7 +88,7 @@ class Plans : public PostgresTest {
     EXPECT_TRUE(answer) << to_string(answer.error()) << "\n" << sql;
     return answer ? *answer : std::string();
   }
-  // What begins and ends transactions has no plan.
+  // Statements that begin or end transactions have no plan.
   void prepare(const Statement& statement) {
     const std::string sql = statement.sql;
     const std::string name = statement.name;
@@ -146,7 +149,7 @@ class Plans : public PostgresTest {
             << plan;
     }
   }
-  // The indexes that the statement takes.
+  // The indexes that the statement uses.
   using Shape = std::set<std::string>;
   static Shape shape_of(const std::string& plan) {
     Shape shape;
@@ -209,7 +212,7 @@ class Plans : public PostgresTest {
         few + ") AS n");
 #undef PAWL_RUN
   }
-  // As after a vacuum that found a drained queue: it has pages, and no row.
+  // Makes the statistics look as after a vacuum of a drained queue: the table has pages, and no row.
   void call_them_empty() {
     run(format(
         "UPDATE pg_class SET reltuples = 0, relpages = 100 WHERE relkind = 'r' AND relnamespace = '{0}'::regnamespace;"
@@ -222,7 +225,7 @@ class Plans : public PostgresTest {
 
   std::unique_ptr<Store> store_;
   std::unique_ptr<Connection> session_;
-  std::map<std::string, std::string> arguments_;             // of each statement: as many as it takes
+  std::map<std::string, std::string> arguments_;             // for each statement: as many as it has parameters
   std::map<std::string, std::vector<std::string>> columns_;  // of each index
 };
 

@@ -1,4 +1,4 @@
-// pgbouncer between a store and its server: by sessions it works, by transactions it is refused.
+// pgbouncer between a store and its server: session pooling works, transaction pooling is refused.
 #include <thread>
 
 #include "store/postgres/store_test.h"
@@ -23,7 +23,7 @@ class PostgresPooler : public PostgresTest {
                                    << "\nlogfile = " << (folder_ / "log").string()
                                    << "\npidfile = " << (folder_ / "pid").string() << "\n"
                                    << more;
-    const passwd* user = geteuid() == 0 ? getpwnam("postgres") : nullptr;  // it refuses to be root
+    const passwd* user = geteuid() == 0 ? getpwnam("postgres") : nullptr;  // it refuses to run as root
     for (const auto& path : {folder_, folder_ / "users", folder_ / "ini"}) {
       ASSERT_TRUE(user == nullptr || chown(path.c_str(), user->pw_uid, user->pw_gid) == 0);
     }
@@ -35,7 +35,7 @@ class PostgresPooler : public PostgresTest {
     }
     for (int tries = 0; tries < 3000 && !answers(); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  // Its socket is there a moment before it accepts anybody.
+  // Its socket exists a moment before it accepts connections.
   bool answers() const { return PQping(address().c_str()) == PQPING_OK; }
   void stop() {
     if (child_ <= 0) return;

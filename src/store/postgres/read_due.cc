@@ -1,5 +1,4 @@
-// What the clock sets going, merged from its four sources, each read by an index in the order of Due; and single
-// messages.
+// What is due at a time, merged from its four sources, each read by an index in the order of Due; and single messages.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -32,8 +31,8 @@ const Statement read_one_message{
     "SELECT guid, redeliveries, body, 0::bigint FROM inbox WHERE run = $1::bigint AND guid = $2::bytea"
     " UNION ALL SELECT guid, redeliveries, body, due FROM timers WHERE run = $1::bigint AND guid = $2::bytea"};
 
-// Where one source goes on after a cursor of any kind: rows of the cursor's time and run come before it, after
-// it, or in the order of what names them.
+// Where one source continues after a cursor of any kind. Rows with the time and run of the cursor come before it, after
+// it, or are ordered by their own key.
 struct From {
   From(const std::optional<Due>& after, Due::Kind kind) {
     if (!after) return;
@@ -41,7 +40,7 @@ struct From {
     run = static_cast<std::int64_t>(after->run.raw());
     activity = kind > after->kind ? -1 : std::numeric_limits<std::int64_t>::max();
     if (kind == after->kind) activity = after->activity.raw();
-    guid = std::string(sizeof(core::Guid) + 1, '\xff');  // longer, and so larger, than any
+    guid = std::string(sizeof(core::Guid) + 1, '\xff');  // longer, and so larger, than any guid
     if (kind == after->kind) {
       guid.clear();
       wire::put_64(guid, after->guid.high);
@@ -52,7 +51,7 @@ struct From {
   Instant at = Instant::from_micros(std::numeric_limits<std::int64_t>::min());
   std::int64_t run = 0;
   std::int64_t activity = -1;
-  std::int64_t run_or_before = 0;  // for what a run has at most one of
+  std::int64_t run_or_before = 0;  // for kinds of which a run has at most one
   std::string guid;
 };
 

@@ -1,4 +1,4 @@
-// A job of `collation: duplex`, whole or one instance of it, at one moment.
+// A job of `collation: duplex`, whole or one instance of it, from one snapshot.
 #include <algorithm>
 
 #include "base/format.h"

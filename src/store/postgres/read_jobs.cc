@@ -1,4 +1,4 @@
-// Whole jobs, many at once, at one moment.
+// Whole jobs, many at once, from one snapshot.
 #include <map>
 
 #include "base/format.h"
@@ -29,7 +29,7 @@ const Statement read_inbox_rows{"read_inbox_rows",
 const Statement read_timer_rows{
     "read_timer_rows", "SELECT run, guid, redeliveries, body, due FROM timers" PAWL_OF_RUNS " ORDER BY run, due, guid"};
 #undef PAWL_OF_RUNS
-// Of a job that runs, without what may be large.
+// For a running job, without the columns that may be large.
 const Statement read_end_of_job{
     "read_end_of_job", "SELECT " PAWL_JOB_COLUMNS_WITH(
                            "CASE WHEN status = 0 THEN NULL ELSE result END",
@@ -46,7 +46,7 @@ struct Reading {
 };
 using Readings = std::map<RunId, Reading>;
 
-// The rows of one table, each with the job that it belongs to.
+// Reads the rows of one table, each with the job that it belongs to.
 template <class Take>
 void take_rows(Readings& jobs, Rows& rows, const Take& take) {
   while (rows.next()) {

@@ -1,5 +1,5 @@
-// Jobs in the order of their runs, up or down, of one lane or of all; what was measured of them and what they
-// announced; what waits to be delivered; deployed apps.
+// Lists of jobs in ascending or descending order of their runs, of one lane or of all; their measured values and
+// announcements; messages that wait for delivery; deployed apps.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -14,41 +14,46 @@ namespace pawl::store::postgres {
 
 namespace {
 
-// $1, $2: the first and the last run that are meant; $3: how many. Each index ends with the run, in words of its own
-// (schema_indexes.h): a page is a range of it.
+// $1, $2: the first and the last run that are meant; $3: how many; $4: without what may be large. Each index ends with
+// the run, in words of its own (schema_indexes.h): a page is a range of it.
 struct Lists {
-  Statement all, of_namespace, of_status, of_both, labelled, labelled_key, labelled_names;
+  Statement all, of_namespace, of_status, of_both, of_graph, labelled, labelled_key;
 };
-#define PAWL_LIST(condition, run, order)                                                                          \
-  "SELECT " PAWL_JOB_COLUMNS " FROM jobs WHERE " condition run " BETWEEN $1::bigint AND $2::bigint ORDER BY " run \
-  " " order " LIMIT $3::bigint"
+#define PAWL_NAMES(column) "CASE WHEN $4::boolean THEN NULL ELSE " column " END"
+#define PAWL_LISTED PAWL_JOB_COLUMNS_WITH(PAWL_NAMES("result"), PAWL_NAMES("data"))
+#define PAWL_LIST(condition, run, order)                                                                               \
+  "SELECT " PAWL_LISTED " FROM jobs WHERE " condition run " BETWEEN $1::bigint AND $2::bigint ORDER BY " run " " order \
+  " LIMIT $3::bigint"
 // The labels come in the order of their runs: a page costs its own rows, and those that the status leaves out.
-#define PAWL_LABELLED(columns, key, order)                                                                  \
-  "SELECT " columns                                                                                         \
-  " FROM (SELECT l.run AS labelled FROM labels l WHERE l.namespace = $4::text AND l.graph = $5::text"       \
-  " AND l.name = $6::text AND l.value = $7::text AND " key                                                  \
-  " AND l.run BETWEEN $1::bigint AND $2::bigint"                                                            \
-  " ORDER BY l.run " order                                                                                  \
-  ") f JOIN jobs ON run = ANY(ARRAY[labelled])"                                                             \
-  " WHERE ($9::bigint IS NULL OR status = $9::bigint) AND (NOT $10::boolean OR status NOT BETWEEN 1 AND 3)" \
+#define PAWL_LABELLED(columns, key, order)                                                                    \
+  "SELECT " columns                                                                                           \
+  " FROM (SELECT l.run AS labelled FROM labels l WHERE l.namespace = $5::text AND l.graph = $6::text"         \
+  " AND l.name = $7::text AND l.value = $8::text AND " key                                                    \
+  " AND l.run BETWEEN $1::bigint AND $2::bigint"                                                              \
+  " ORDER BY l.run " order                                                                                    \
+  ") f JOIN jobs ON run = ANY(ARRAY[labelled])"                                                               \
+  " WHERE ($10::bigint IS NULL OR status = $10::bigint) AND (NOT $11::boolean OR status NOT BETWEEN 1 AND 3)" \
   " ORDER BY labelled " order " LIMIT $3::bigint"
-#define PAWL_LISTS(name, order)                                                                          \
-  {                                                                                                      \
-    {"list_all_" name, PAWL_LIST("", "run", order)},                                                     \
-        {"list_namespace_" name, PAWL_LIST("namespace = $4::text AND ", "0 + run", order)},              \
-        {"list_status_" name, PAWL_LIST("status = $4::bigint AND ", "run + 0", order)},                  \
-        {"list_both_" name,                                                                              \
-         PAWL_LIST("namespace || '' = $4::text AND status + 0 = $5::bigint AND ", "run - 0", order)},    \
-        {"list_labelled_" name, PAWL_LABELLED(PAWL_JOB_COLUMNS, "$8::text IS NULL", order)},             \
-        {"list_labelled_key_" name, PAWL_LABELLED(PAWL_JOB_COLUMNS, "l.key = $8::text", order)},         \
-        {"list_labelled_names_" name,                                                                    \
-         PAWL_LABELLED(PAWL_JOB_COLUMNS_WITH("NULL::bytea", "NULL::bytea"), "l.key = $8::text", order)}, \
+#define PAWL_LISTS(name, order)                                                                                    \
+  {                                                                                                                \
+    {"list_all_" name, PAWL_LIST("", "run", order)},                                                               \
+        {"list_namespace_" name, PAWL_LIST("namespace = $5::text AND ", "0 + run", order)},                        \
+        {"list_status_" name, PAWL_LIST("status = $5::bigint AND ", "run + 0", order)},                            \
+        {"list_both_" name,                                                                                        \
+         PAWL_LIST("namespace || '' = $5::text AND status + 0 = $6::bigint AND ", "run - 0", order)},              \
+        {"list_graph_" name,                                                                                       \
+         PAWL_LIST("graph = $5::text AND status = $6::bigint AND ($7::text IS NULL OR namespace = $7::text) AND ", \
+                   "run * 1", order)},                                                                             \
+        {"list_labelled_" name, PAWL_LABELLED(PAWL_LISTED, "$9::text IS NULL", order)},                            \
+        {"list_labelled_key_" name, PAWL_LABELLED(PAWL_LISTED, "l.key = $9::text", order)},                        \
   }
 const Lists upwards = PAWL_LISTS("up", "ASC");
 const Lists downwards = PAWL_LISTS("down", "DESC");
 #undef PAWL_LISTS
 #undef PAWL_LABELLED
 #undef PAWL_LIST
+#undef PAWL_LISTED
+#undef PAWL_NAMES
 
 const Statement read_ends{"read_ends", "SELECT lane, next_run FROM lane_numbers ORDER BY lane"};
 const Statement read_measure_rows{
@@ -69,7 +74,7 @@ const Statement read_announced_run{
     "read_announced_run",
     PAWL_ANNOUNCEMENTS("a.id + 0", "a.run = $5::bigint AND ($4::text IS NULL OR a.topic = $4::text)")};
 #undef PAWL_ANNOUNCEMENTS
-// Rows are numbered without gaps: those of a page are found by their numbers, however many stand behind them.
+// Rows are numbered without gaps. The rows of a page are found by their numbers, however many follow.
 const Statement read_outbox_rows{
     "read_outbox_rows",
     "SELECT o.target, o.seq, o.envelope, r.dropped FROM outbox_routes r JOIN outbox o ON o.source = r.source"
@@ -83,7 +88,7 @@ const Statement read_apps{
     " ON n.namespace = a.namespace AND n.app = a.app AND n.version = a.version"
     " WHERE a.namespace = $1::text ORDER BY a.app, a.version"};
 
-// The runs that a query is about. Their numbers are below 2^63, whatever a caller says.
+// The runs of a query. Run numbers are below 2^63, whatever the caller passes.
 RunRange reach_of(const ListQuery& query) {
   const RunRange lane = runs_of(query.lane);
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -93,13 +98,13 @@ RunRange reach_of(const ListQuery& query) {
   return {lane.first, std::min(lane.last, bound - 1)};
 }
 
-// A damaged job must not hide the others, nor itself: it is listed as one that a person must see to.
+// A damaged job must not hide other jobs or itself: the list shows it as a job that a person must repair.
 core::JobRow damaged_job(Rows& rows, const Error& error) {
   core::JobRow damaged;
   damaged.run = RunId(rows.word(0));
   damaged.name_space = Namespace(std::string(rows.text(1)));
   damaged.id = JobId(std::string(rows.text(2)));
-  damaged.created_at = rows.instant(6);  // or lists would not know where it belongs
+  damaged.created_at = rows.instant(6);  // gives it a position in the list
   damaged.status = core::JobStatus::parked;
   damaged.reason = to_string(error);
   return damaged;
@@ -127,10 +132,10 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
   if (label && !space) return Error{ErrorCode::invalid, "a search by label needs a namespace"};
   const Lists& lists = query.direction == Direction::up ? upwards : downwards;
   const RunRange reach = reach_of(query);
-  Params params = Params::of(reach.first, reach.last, query.rows_max);
+  Params params = Params::of(reach.first, reach.last, query.rows_max, query.names_only);
   const Statement* statement = &lists.all;
   if (label) {
-    statement = !label->key ? &lists.labelled : label->names_only ? &lists.labelled_names : &lists.labelled_key;
+    statement = label->key ? &lists.labelled_key : &lists.labelled;
     params.add(*space);
     params.add(label->graph);
     params.add(label->name);
@@ -138,6 +143,12 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
     params.add(label->key);
     params.add(status);
     params.add(label->open_only);
+  } else if (query.graph) {
+    if (!status) return Error{ErrorCode::invalid, "a search by graph needs a status"};
+    statement = &lists.of_graph;
+    params.add(*query.graph);
+    params.add(*status);
+    params.add(space);
   } else {
     if (space) params.add(*space);
     if (status) params.add(*status);
@@ -152,7 +163,7 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
     auto row = job_row(rows);
     found.push_back(row ? std::move(*row) : damaged_job(rows, row.error()));
   }
-  if (label && label->names_only)
+  if (query.names_only)
     for (core::JobRow& row : found) row.data = row.result = Payload();
   return found;
 }
@@ -212,8 +223,8 @@ Result<Page<OutboxRow>> Reader::read_outbox(core::LaneId lane, std::size_t rows_
   if (!done) return error_of(done.failure());
   Page<OutboxRow> found;
   std::optional<core::LaneId> target;
-  std::uint64_t expected = 0;  // they are numbered without gaps
-  bool stuck = false;          // a row of this route is damaged: those behind it wait
+  std::uint64_t expected = 0;  // rows are numbered without gaps
+  bool stuck = false;          // a row of this route is damaged: the rows after it wait
   Rows& rows = done[0];
   while (rows.next()) {
     rows.forget_damage();

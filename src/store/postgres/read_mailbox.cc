@@ -1,4 +1,4 @@
-// One mailbox: whole, or only what its next decision needs; each at one moment.
+// One mailbox: all of it, or only what its next decision needs; each from one snapshot.
 #include "base/format.h"
 #include "core/codec.h"
 #include "store/mailbox_page.h"
@@ -10,7 +10,12 @@ namespace {
 
 const Statement read_mailbox_row{
     "read_mailbox_row", "SELECT namespace, topic, key, rev, bundle, next_entry FROM mailboxes WHERE run = $1::bigint"};
-// By the indexes of the mailbox's own (schema_tables.h).
+const Statement list_mailbox_rows{
+    "list_mailbox_rows",
+    "SELECT run, namespace, topic, key, signals FROM mailboxes WHERE run > $1::bigint AND signals > 0"
+    " AND ($2::text IS NULL OR namespace = $2::text) AND ($3::text IS NULL OR topic = $3::text)"
+    " ORDER BY run LIMIT $4::bigint"};
+// Uses the indexes that begin with the mailbox's run (schema_tables.h).
 #define PAWL_ENTRIES "SELECT seq, guid, expires_at, taker, body FROM mailbox_entries WHERE run + 0 = $1::bigint"
 #define PAWL_HEADS "SELECT seq, guid, expires_at, taker, NULL::bytea FROM mailbox_entries WHERE run + 0 = $1::bigint"
 const Statement read_all_entries{
@@ -19,8 +24,8 @@ const Statement read_all_entries{
 const Statement read_mailbox_inbox{
     "read_mailbox_inbox",
     "SELECT guid, redeliveries, body, 0::bigint FROM inbox WHERE run = $1::bigint ORDER BY position LIMIT $2::bigint"};
-// Rows up to the one that makes their bytes too many; of their sizes the little that stands beside the data is left
-// out. No body is looked at for that.
+// Rows up to the one that exceeds the byte limit. The size does not count the few bytes beside the data, and is
+// computed without reading a body.
 #define PAWL_WITHIN(rows, order, bytes)                                              \
   " FROM (SELECT *, sum(greatest(octet_length(body) - 64, 0)) OVER (ORDER BY " order \
   ") - greatest(octet_length(body) - 64, 0)"                                         \
@@ -54,7 +59,7 @@ Error corrupt(const core::MailboxState& state, std::string_view what) {
                                           state.key.topic.raw(), state.key.key, state.run.raw(), what)};
 }
 
-// A mailbox holds registrations or signals, nothing else.
+// A mailbox holds only registrations and signals.
 bool take(core::Body body, core::MailboxEntry& entry) {
   if (auto* registration = std::get_if<core::Register>(&body)) {
     entry.what = std::move(*registration);
@@ -100,14 +105,18 @@ Result<std::optional<core::MailboxState>> mailbox_state(Rows& rows, RunId run) {
 
 }  // namespace
 
-// Each question is a round trip within the transaction that the page is read in.
+// Each call is a round trip within the transaction that reads the page.
 class Reader::MailboxSource final : public MailboxRows {
  public:
-  MailboxSource(Connection& connection, const core::MailboxState& state, std::size_t bytes_max)
+  // The first of these are read whatever their size.
+  struct Bytes {
+    std::size_t messages, signals;
+  };
+  MailboxSource(Connection& connection, const core::MailboxState& state, Bytes bytes_max)
       : connection_(connection), state_(state), bytes_max_(bytes_max) {}
 
   Status read_messages(std::size_t rows_max, const SeeMessage& see) override {
-    Done done = connection_.run(page_messages, Params::of(state_.run, rows_max, bytes_max_));
+    Done done = connection_.run(page_messages, Params::of(state_.run, rows_max, bytes_max_.messages));
     if (!done) return error_of(done.failure());
     while (done[0].next()) {
       auto message = inbox_message(done[0]);
@@ -123,10 +132,10 @@ class Reader::MailboxSource final : public MailboxRows {
     return see_all(page_heads, Params::of(state_.run, rows_max), see);
   }
   Status read_signals(std::uint64_t from_seq, std::size_t rows_max, const See& see) override {
-    return see_all(page_signals, Params::of(state_.run, from_seq, rows_max, bytes_max_), see);
+    return see_all(page_signals, Params::of(state_.run, from_seq, rows_max, bytes_max_.signals), see);
   }
   Status read_offers(const core::Guid& registration, std::size_t rows_max, const See& see) override {
-    return see_all(page_offers, Params::of(state_.run, registration, rows_max, bytes_max_), see);
+    return see_all(page_offers, Params::of(state_.run, registration, rows_max, bytes_max_.signals), see);
   }
   Status find_registration(const core::Guid& registration, const See& see) override {
     return see_all(page_registration, Params::of(state_.run, registration), see);
@@ -149,7 +158,7 @@ class Reader::MailboxSource final : public MailboxRows {
 
   Connection& connection_;
   const core::MailboxState& state_;
-  const std::size_t bytes_max_;
+  const Bytes bytes_max_;
 };
 
 Result<std::optional<StoredMailbox>> Reader::read_mailbox(RunId run) {
@@ -192,13 +201,47 @@ Result<std::optional<MailboxPage>> Reader::read_mailbox_page(RunId run, const Ma
     if (!*row) return std::optional<MailboxPage>();
     MailboxPage page;
     page.state = std::move(**row);
-    MailboxSource source(connection_, page.state, size.bytes);
+    MailboxSource source(connection_, page.state, {size.bytes, size.bytes});
     if (const auto filled = fill_page(source, size, now, page); !filled) return filled.error();
     return std::optional<MailboxPage>(std::move(page));
   };
   auto page = read();
   if (!connection_.is_lost()) connection_.run(rollback_statement);
   return page;
+}
+
+Result<std::vector<MailboxInfo>> Reader::list_mailboxes(const MailboxQuery& query) {
+  Done done =
+      connection_.run(list_mailbox_rows, Params::of(query.after, query.name_space, query.topic, query.rows_max));
+  if (!done) return error_of(done.failure());
+  std::vector<MailboxInfo> found;
+  Rows& rows = done[0];
+  while (rows.next())
+    found.push_back(
+        {RunId(rows.word(0)),
+         {Namespace(std::string(rows.text(1))), Topic(std::string(rows.text(2))), std::string(rows.text(3))},
+         rows.word(4)});
+  if (rows.malformed()) return Error{ErrorCode::corrupt, "the row of a mailbox is malformed"};
+  return found;
+}
+
+Result<std::optional<KeptSignals>> Reader::read_kept(const KeptQuery& query) {
+  Script script = reading();
+  script.add(read_mailbox_row, Params::of(query.mailbox));
+  Done done = connection_.run(script);
+  const auto read = [&]() -> Result<std::optional<KeptSignals>> {
+    if (!done) return error_of(done.failure());
+    const auto row = mailbox_state(done[1], query.mailbox);
+    if (!row) return row.error();
+    if (!*row) return std::optional<KeptSignals>();
+    KeptSignals kept{(*row)->key, {}, {}, {}, {}};
+    MailboxSource source(connection_, **row, {pawl::limits::early_signal_bytes_per_mailbox_max, query.bytes_max});
+    if (const auto filled = fill_kept(source, query, kept); !filled) return filled.error();
+    return std::optional<KeptSignals>(std::move(kept));
+  };
+  auto kept = read();
+  if (!connection_.is_lost()) connection_.run(rollback_statement);
+  return kept;
 }
 
 }  // namespace pawl::store::postgres

@@ -17,7 +17,7 @@ const Statement find_run_row{"find_run_row",
 const Statement find_mailbox_row{
     "find_mailbox_row",
     "SELECT run FROM mailboxes WHERE namespace = $1::text AND topic = $2::text AND key = $3::bytea"};
-// Each run once, found by the one before it: however many messages one has, it costs one seek.
+// Finds each run by the one before it: one seek for each run, however many messages it has.
 const Statement read_waiting_runs{"read_waiting_runs",
                                   "WITH RECURSIVE runs AS ("
                                   " (SELECT i.run, 1::bigint AS n FROM inbox i WHERE i.run > $1::bigint AND i.run <= "
@@ -114,7 +114,7 @@ Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor a
   return places;
 }
 
-// Inputs may be large: rows are asked for a few at a time. Damaged ones do not count.
+// Inputs may be large, so rows are read a few at a time. Damaged rows do not count.
 Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
   const RunId first = core::make_run(lane, 0);
   if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};

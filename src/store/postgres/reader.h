@@ -1,7 +1,7 @@
-// Reader: what is asked of a store, over one connection. Rows are decoded with checks: what no store can have written
-// is `corrupt` and names its job; nothing is guessed. What has several parts is read at one moment.
+// Reader: all reads of a store, over one connection. It checks each row while decoding: a row that no store writes is
+// `corrupt`, and the error names its job; nothing is guessed. A read of several parts sees one snapshot.
 //
-// It has no state of its own: one is made for each question.
+// It has no state: a new one is made for each read.
 #pragma once
 
 #include <functional>
@@ -38,9 +38,14 @@ class Reader {
   // read_mailbox.cc
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run);
   Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now);
+  Result<std::vector<MailboxInfo>> list_mailboxes(const MailboxQuery& query);
+  Result<std::optional<KeptSignals>> read_kept(const KeptQuery& query);
   // read_list.cc
   Result<std::vector<LaneEnd>> read_lane_ends();
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
+  Result<std::vector<JobCount>> count_jobs();
+  Result<std::vector<TopicWork>> count_work(Instant now);
+  Result<std::vector<EngineInfo>> read_engines(const Pool& pool, Instant now);
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query);
   Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max);
@@ -54,17 +59,17 @@ class Reader {
 
  private:
   class MailboxSource;
-  // All of them at one moment, in one round trip.
+  // All reads of the script see one snapshot, in one round trip.
   Done read_together(Script& script);
   Result<std::optional<RunId>> read_run(Done done);
 
   Connection& connection_;
 };
 
-// A script whose reads are together between a begin and a commit: the nth one is at n + 1.
+// Starts a script whose reads share a snapshot, between a begin and a commit: the nth read has index n + 1.
 Script reading();
 
-// Names a row that a page steps over.
+// Names a damaged row that a page skips.
 template <class Row>
 void name_damaged(Page<Row>& page, RunId run, std::string what) {
   if (page.damaged.size() < pawl::limits::damaged_per_page_max) page.damaged.push_back({run, std::move(what)});
@@ -85,7 +90,7 @@ Result<core::InboxMessage> inbox_message(Rows& rows, int first = 0);
   " parent_activity, parent_request, parent_awaits, secret"
 #define PAWL_JOB_COLUMNS PAWL_JOB_COLUMNS_WITH("result", "data")
 
-// The runs of a lane. Lane 0: of all of them.
+// The runs of a lane. Lane 0: all runs.
 struct RunRange {
   std::int64_t first = std::numeric_limits<std::int64_t>::min();
   std::int64_t last = std::numeric_limits<std::int64_t>::max();

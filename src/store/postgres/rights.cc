@@ -7,7 +7,8 @@ namespace pawl::store::postgres {
 
 namespace {
 
-// Of each role of an array `roles`. Catalogue rows are locked by id = 1: an UPDATE of that column can change nothing.
+// Grants the rights to each role of the array `roles`. To lock the row of store_state a role needs UPDATE on one
+// column: it gets it on id, which must be 1, so it can change nothing.
 constexpr char grant_block[] = R"sql(
 DO $pawl$
 DECLARE one record; who name;
@@ -32,7 +33,7 @@ std::string grants(const std::string& roles, const std::string& schema) {
 
 }  // namespace
 
-// Who may write jobs runs the store.
+// A role that may insert jobs is a role that runs the store.
 std::string rights_again_sql(const std::string& schema) {
   return grants(
       "ARRAY(SELECT r.rolname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) a"

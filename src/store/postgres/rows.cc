@@ -73,7 +73,8 @@ double Rows::real(int column) {
 }
 
 std::vector<std::string_view> Rows::array(int column) {
-  // Dimensions, flags, type; then the number of elements and the first index; then each behind its length.
+  // Dimensions, flags, type; then the number of elements and the first index; then each element with its length before
+  // it.
   std::vector<std::string_view> elements;
   std::string_view bytes = text(column);
   const auto take = [&](std::size_t size) {

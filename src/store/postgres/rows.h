@@ -1,4 +1,4 @@
-// Rows: what a statement answered, one row at a time, in PostgreSQL's binary form.
+// Rows: the answer of a statement, one row at a time, in PostgreSQL's binary format.
 #pragma once
 
 #include <libpq-fe.h>
@@ -21,9 +21,9 @@ class Rows {
 
   bool next() { return ++row_ < (result_ ? PQntuples(result_.get()) : 0); }
   int count() const { return result_ ? PQntuples(result_.get()) : 0; }
-  std::int64_t affected() const;  // rows that it wrote
+  std::int64_t affected() const;  // rows that the statement wrote
 
-  // A value of another length than its type has marks the row as malformed and reads as empty.
+  // A value whose length does not fit its type marks the row as malformed and reads as empty.
   std::int64_t number(int column);
   std::uint64_t word(int column) { return static_cast<std::uint64_t>(number(column)); }
   std::uint32_t small(int column);   // 0 .. 2^32 - 1
@@ -33,7 +33,7 @@ class Rows {
   Instant instant(int column) { return Instant::from_micros(number(column)); }
   std::string_view text(int column) const;  // valid as long as these rows
   std::string_view bytes(int column) const { return text(column); }
-  Payload payload(int column) const;  // NULL is the empty one
+  Payload payload(int column) const;  // NULL is the empty payload
   core::Guid guid(int column);
   std::vector<std::string_view> array(int column);  // the bytes of its elements, none of them NULL
   bool is_null(int column) const { return PQgetisnull(result_.get(), row_, column) != 0; }

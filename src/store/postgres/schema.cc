@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "store/postgres/rights.h"
+#include "store/postgres/schema_counts.h"
 #include "store/postgres/schema_duplex.h"
 #include "store/postgres/schema_indexes.h"
 #include "store/postgres/schema_tables.h"
@@ -13,15 +14,16 @@ namespace pawl::store::postgres {
 
 namespace {
 
-constexpr Step all_steps[] = {tables_schema, duplex_schema, views_schema, indexes_schema};
+constexpr Step all_steps[] = {tables_schema, duplex_schema, views_schema, indexes_schema, counts_schema};
 
-// Advisory locks are named by two numbers: the first is ours alone ("pawl", and the next), the second is the schema's.
+// An advisory lock is named by two numbers: the first is used only by Pawl ("pawl", and the next), the second is
+// derived from the schema.
 std::string lock_of_migration(const std::string& schema) { return "1885435756, hashtext(" + literal(schema) + ")"; }
 std::string lock_of_programs(const std::string& schema) { return "1885435757, hashtext(" + literal(schema) + ")"; }
 
 std::int64_t newest(Migrations steps) { return static_cast<std::int64_t>(steps.size()); }
 
-// The oldest version whose programs can use the layout that these steps make.
+// The oldest version whose programs can use the layout that these steps create.
 std::int64_t readable_from(Migrations steps) {
   std::int64_t from = 1;
   for (std::size_t at = 0; at < steps.size(); ++at)
@@ -40,7 +42,7 @@ std::string name_problem(const Layout& layout, const std::string& schema, Migrat
   return format("the schema {} has version {}, this program needs {}", schema, layout.version, newest(steps));
 }
 
-// Whether a newer layout can be used.
+// Whether this program can use a newer layout.
 Status check_newer(const Layout& layout, const std::string& schema, Migrations steps) {
   if (layout.version <= newest(steps) || layout.readable_from <= newest(steps)) return {};
   return Error{ErrorCode::unsupported, format("the schema {} has version {} and takes programs that know version {} or "
@@ -62,7 +64,7 @@ Result<bool> may_change(Connection& connection, const std::string& schema) {
   return *answer == "t";
 }
 
-// Nobody uses it whom the steps would break, and nobody begins to until this transaction is over.
+// Checks that no running program would break by the steps, and keeps such programs out until this transaction ends.
 Status keep_out_older(Connection& connection, const std::string& schema, const Layout& layout, Migrations steps) {
   if (layout.version < 0 || readable_from(steps) <= layout.version) return {};
   const auto alone = connection.ask("SELECT pg_try_advisory_xact_lock(" + lock_of_programs(schema) + ")");
@@ -87,7 +89,7 @@ Status run_steps(Connection& connection, const std::string& schema, Migrations s
   if (!done) return done;
   auto layout = read_layout(connection, schema);
   if (!layout) return layout.error();
-  if (layout->version >= newest(steps)) return check_newer(*layout, schema, steps);  // somebody else was quicker
+  if (layout->version >= newest(steps)) return check_newer(*layout, schema, steps);  // another program did it first
   if (const auto alone = keep_out_older(connection, schema, *layout, steps); !alone) return alone;
   std::string sql;
   if (layout->version < 0) {
@@ -119,7 +121,7 @@ std::string literal(const std::string& text) {
 
 Migrations migrations() { return all_steps; }
 
-// Before it said so itself, a layout was for programs of its very version.
+// A layout without the column readable_from is only for programs of its own version.
 Result<Layout> read_layout(Connection& connection, const std::string& schema) {
   const auto there = connection.ask(
       "SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_tables WHERE tablename = 'schema_version' AND schemaname = " +
@@ -144,7 +146,7 @@ Result<Layout> read_layout(Connection& connection, const std::string& schema) {
 }
 
 Status join_layout(Connection& connection, const std::string& schema, Migrations steps) {
-  // Waits while somebody changes it.
+  // Waits while another program migrates the schema.
   const auto joined = connection.execute("SELECT pg_advisory_lock_shared(" + lock_of_programs(schema) + ")");
   if (!joined) return joined;
   const auto layout = read_layout(connection, schema);
@@ -164,7 +166,7 @@ Status migrate(Connection& connection, const std::string& schema, Migrations ste
   if (!done) return done;
   done = run_steps(connection, schema, steps);
   if (done) return connection.execute("COMMIT");
-  const auto undone = connection.execute("ROLLBACK");  // the error to report is the first one
+  const auto undone = connection.execute("ROLLBACK");  // the first error is reported
   return undone || connection.is_lost() ? done : undone;
 }
 

@@ -3,9 +3,8 @@
 
 namespace pawl::store::postgres {
 
-// Marks, addresses and messages are names that are kept while the job is open; its end deletes them. A message that
-// waits is free (free_at = 0), with a consumer (its epoch and claim), or given back for a while (epoch and claim are
-// 0).
+// Marks, addresses and messages are names that are kept while the job is open; its end deletes them. A waiting message
+// is free (free_at = 0), with a consumer (its epoch and claim), or given back with a delay (epoch and claim are 0).
 inline constexpr const char* duplex_schema = R"sql(
 CREATE TABLE duplex_jobs (run bigint PRIMARY KEY);
 CREATE SEQUENCE duplex_positions;

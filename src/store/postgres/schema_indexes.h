@@ -1,11 +1,11 @@
-// Step 4 of the layout: indexes that only those find who mean them. Published: never edited.
+// Step 4 of the layout: indexes that the planner uses only for the statements that mean them. Published: never edited.
 #pragma once
 
 namespace pawl::store::postgres {
 
-// A column that is the key of a table stands in its other indexes as an expression, wherever it stands there. Else the
-// planner may look for a key in an index where it comes last, and walk all of it, when the statistics call the table
-// empty. Each list of jobs has its own, for the same reason.
+// A column that is the key of a table appears in its other indexes as an expression, at any position. Otherwise the
+// planner may look for a key in an index where it comes last, and scan all of it, when the statistics report an empty
+// table. Each list of jobs has its own expression for the same reason.
 inline constexpr const char* indexes_schema = R"sql(
 DROP INDEX jobs_by_status, jobs_by_namespace, jobs_by_namespace_and_status, timers_due, start_keys_over,
   announcements_by_run, announcements_by_topic;

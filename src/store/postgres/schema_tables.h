@@ -1,17 +1,17 @@
-// Step 1 of the layout: all tables but those of collation duplex. Published: never edited. Why it is so:
+// Step 1 of the layout: all tables except those of collation duplex. Published: never edited. Reasons:
 // docs/decisions/035-postgres.md.
 #pragma once
 
 namespace pawl::store::postgres {
 
-// Text is compared byte by byte, as in every store. Times are microseconds since 1970; 0 is none.
+// Text is compared byte by byte, as in every store. Times are microseconds since 1970; 0 means none.
 //
-// Where two indexes begin with the same column the second one has it as an expression (run + 0), and is found only by
-// whoever writes it so. While that column alone names a row the planner cannot tell them apart, and it would walk the
-// wrong one when it does not.
+// Where two indexes begin with the same column, the second one has it as an expression (run + 0), and only a statement
+// that writes the same expression uses it. While that column alone identifies a row, the planner cannot tell the two
+// indexes apart, and would scan the wrong one once it does not.
 //
-// Queues (inbox, work, outbox) and rows that move with every step (jobs) are vacuumed after a fixed number of changes,
-// not after a share of the table; jobs have room in their pages, so that a step leaves their indexes alone.
+// Queues (inbox, work, outbox) and rows that change with every step (jobs) are vacuumed after a fixed number of
+// changes, not after a share of the table. Pages of jobs keep free space, so that a step does not change their indexes.
 inline constexpr const char* tables_schema = R"sql(
 CREATE TABLE store_state (
   id smallint PRIMARY KEY CHECK (id = 1),

@@ -17,8 +17,8 @@
 
 namespace pawl::store::postgres {
 
-// The server of this run, or one of the process's own. On a server that is shared the process has a database of its
-// own: sessions that others end, transactions that keep a vacuum from its rows and lines of the log stay apart.
+// The server of this test run, or one that this process starts. On a shared server the process has its own database:
+// this separates it from sessions that other tests end, transactions that block a vacuum, and log lines of others.
 class SharedServer {
  public:
   static SharedServer& get() {
@@ -29,7 +29,7 @@ class SharedServer {
   const std::string& database() const { return database_; }
   const std::optional<TestServer>& server() const { return server_; }
 
-  // A session of its own, for what a test does beside the store.
+  // A session for what a test does beside the store.
   std::unique_ptr<Connection> connect(const std::string& schema = "public") const {
     auto opened = Connection::open(Address{address(), schema});
     if (opened) return std::move(*opened);
@@ -37,10 +37,10 @@ class SharedServer {
     return nullptr;
   }
 
-  // Takes all rows out of a schema; its tables stay.
+  // Deletes all rows of a schema and keeps its tables.
   void empty(const std::string& schema) { wipe(schema); }
 
-  // A role for all tests that may run stores and owns nothing.
+  // A role for all tests. It may run stores and owns nothing.
   static constexpr const char* runner = "pawl_runner";
   Status let_run(const std::string& schema) {
     if (!let_run_.insert(schema).second) return {};
@@ -55,7 +55,7 @@ class SharedServer {
     return done ? Status{} : Status{done.error()};
   }
 
-  // A schema that holds nothing. One that was used before is wiped: that is quicker than making one.
+  // Returns an empty schema. A used one is wiped, because that is faster than creating one.
   std::string take_schema() {
     if (free_.empty()) return format("t{}_{}", getpid(), ++made_);
     std::string schema = std::move(free_.back());
@@ -92,7 +92,7 @@ class SharedServer {
       fprintf(stderr, "%s\n", to_string(dropped.error()).c_str());
   }
 
-  // Not in the process's own database.
+  // Runs outside of the process's own database.
   Status run_outside(const std::string& sql) const {
     const auto opened = Connection::open(Address{server_->address(), "public"});
     return opened ? (*opened)->execute(sql) : Status{opened.error()};
@@ -124,11 +124,11 @@ class SharedServer {
   bool is_own_ = false;
   std::unique_ptr<Connection> admin_;
   std::vector<std::string> free_;
-  std::set<std::string> let_run_;  // schemas that have the role
+  std::set<std::string> let_run_;  // schemas that the role may run
   int made_ = 0;
 };
 
-// A store in a schema of its own, which is given back with it.
+// A store in its own schema, which is given back at the end.
 class TestSchema {
  public:
   TestSchema() : name_(SharedServer::get().take_schema()) {}
@@ -137,7 +137,7 @@ class TestSchema {
   TestSchema& operator=(const TestSchema&) = delete;
   const std::string& name() const { return name_; }
 
-  // By a role that has the rights that a run needs, and no others. As owner the schema is made first.
+  // Opens it as a role that has only the rights to run the store. The owner creates the schema first.
   std::unique_ptr<Store> open_as_runner(Options options) const {
     const auto made = SharedServer::get().let_run(name_);
     EXPECT_TRUE(made) << (made ? "" : to_string(made.error()));

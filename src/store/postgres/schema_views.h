@@ -1,4 +1,4 @@
-// Step 3 of the layout: views for people with psql; the program does not read them. Published: never edited.
+// Step 3 of the layout: views for people who use psql; the program does not read them. Published: never edited.
 #pragma once
 
 namespace pawl::store::postgres {

@@ -1,4 +1,4 @@
-// How jobs begin and go, and how messages reach them.
+// How jobs begin and end, and how messages reach them.
 #include "base/invariant.h"
 #include "core/codec.h"
 #include "store/postgres/answers.h"
@@ -36,7 +36,7 @@ Sent send_to_mailbox(Desk& desk, const core::MailboxKey& key, const core::Messag
   return sent;
 }
 
-// As if a job of this lane had sent it. One that waits already is not sent again.
+// Sends as if a job of this lane had sent it. If the same message already waits, it is not sent again.
 Sent refuse_child(Desk& desk, const core::Envelope& refusal, core::LaneId lane) {
   const RunId parent = std::get<RunId>(refusal.to);
   if (desk.sends_directly) return send_to_job(desk, parent, refusal.message);
@@ -80,7 +80,7 @@ Sent send_to_job(Desk& desk, RunId run, const core::Message& message) {
 }
 
 void put_into_outbox(Desk& desk, core::LaneId from, const core::Envelope& envelope, core::LaneId to) {
-  if (desk.lanes.exists(to)) desk.outbox.put_row(from, to, envelope);  // else nobody has such a run
+  if (desk.lanes.exists(to)) desk.outbox.put_row(from, to, envelope);  // otherwise no such run exists
 }
 
 Sent send(Desk& desk, const core::Envelope& envelope, core::LaneId lane) {
@@ -103,6 +103,8 @@ Sent send(Desk& desk, const core::Envelope& envelope, core::LaneId lane) {
 
 Sent begin_job(Desk& desk, const Submit& submit, const std::optional<core::ParentLink>& parent) {
   const KeyRow* holder = desk.keys.find(submit.name_space, submit.id);
+  if (is_outrun(submit, holder == nullptr ? RunId(0) : holder->run))
+    return refused(OutcomeKind::conflict, outrun());
   RunId open{0};
   if (holder != nullptr) {
     const JobGuard* job = desk.jobs.find(holder->run);
@@ -133,7 +135,7 @@ Outcome apply(Desk& desk, const Submit& submit) {
 
 namespace {
 
-// A signal from outside that its lane remembers.
+// A signal from outside, whose id the lane remembers.
 Sent send_once(Desk& desk, const core::Envelope& signal, core::LaneId lane) {
   const core::Guid& guid = signal.message.guid;
   if (desk.signal_ids.has(lane, guid, desk.now)) {

@@ -18,8 +18,9 @@ Instant ServerClock::now() const {
 
 std::size_t ServerClock::ask(Script& script) const { return script.add(read_clock); }
 
-// It was that time at the latest now: a difference that is too small makes a clock that is behind, which every later
-// answer may put right. Taken from the time of the question it would be ahead by a round trip.
+// The server's time was read at some moment before now. So the difference to now is at most too small: the clock is
+// behind, and a later answer can correct it. A difference to the time of the question would make the clock ahead by up
+// to a round trip.
 Instant ServerClock::take(Done& answers, std::size_t at) {
   Rows& rows = answers[at];
   rows.next();

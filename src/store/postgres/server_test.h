@@ -1,5 +1,5 @@
-// A PostgreSQL server for tests: one of its own in a temporary folder, on a socket there, with fsync on; never the
-// system's. It runs as an unprivileged user, for PostgreSQL refuses to be root.
+// A PostgreSQL server for tests: it runs in a temporary folder, on a socket there, with fsync on; it is never the
+// system's server. It runs as an unprivileged user, because PostgreSQL refuses to run as root.
 #pragma once
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ namespace pawl::store::postgres {
 
 class TestServer {
  public:
-  // Where the programs of the newest version are that is installed; empty: nowhere.
+  // The folder with the programs of the newest installed version; empty: there is none.
   static std::filesystem::path programs() {
     if (const char* said = getenv("PAWL_POSTGRES_BIN")) return said;
     std::filesystem::path newest;
@@ -37,10 +37,10 @@ class TestServer {
     return newest;
   }
 
-  // A disk, or memory if there is plenty: a sync costs nothing there, for tests that are not about the disk.
+  // On a disk, or in memory if there is plenty. A sync costs nothing in memory, for tests that are not about the disk.
   enum class Keeps : bool { on_disk, in_memory };
 
-  // Makes and starts one. None: it said why on standard error.
+  // Creates and starts a server. None: the reason is on standard error.
   static std::optional<TestServer> start(const std::vector<std::string>& settings = {}, Keeps keeps = Keeps::on_disk) {
     std::error_code missing;
     const auto memory = std::filesystem::space("/dev/shm", missing);
@@ -57,10 +57,10 @@ class TestServer {
       return std::nullopt;
     return server;
   }
-  // One that somebody else started.
+  // A server that another process started.
   static TestServer at(const std::filesystem::path& folder) { return TestServer{folder}; }
 
-  // Stops it as a crash would, unless it is stopped, and takes its folder away.
+  // Stops the server as a crash would, unless it is stopped already, and deletes its folder.
   void remove() {
     stop("immediate");
     std::error_code ignored;
@@ -68,20 +68,20 @@ class TestServer {
   }
   bool stop(const std::string& mode) const { return run("pg_ctl", {"-D", data(), "-m", mode, "-w", "stop"}) == 0; }
   bool is_running() const { return run("pg_ctl", {"-D", data(), "status"}) == 0; }
-  // SIGKILL to the process that all others come from; they end by themselves. Returns when none is left.
+  // Kills the main process with SIGKILL; the others end by themselves. Returns when none is left.
   bool kill_postmaster() const {
     pid_t postmaster = 0;
     std::ifstream(data() + "/postmaster.pid") >> postmaster;
     if (postmaster <= 1 || kill(postmaster, SIGKILL) != 0) return false;
     while (has_processes()) usleep(10'000);
     std::error_code ignored;
-    // Nobody may have waited for that process: its number lives on, and would be taken for a server's.
+    // The killed process may be a zombie. Its number would look like that of a running server.
     for (const auto& lock : {std::filesystem::path(data()) / "postmaster.pid", folder_ / ".s.PGSQL.5432.lock"})
       std::filesystem::remove(lock, ignored);
     return true;
   }
 
-  // A copy that follows this server, as `name`.
+  // Starts a standby that follows this server, as `name`.
   std::optional<TestServer> start_standby(const std::string& name) const {
     std::string pattern = (std::filesystem::temp_directory_path() / "pawl-pg-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) return std::nullopt;
@@ -111,11 +111,11 @@ class TestServer {
   }
 
  private:
-  static constexpr std::uintmax_t memory_wanted = std::uintmax_t{4} << 30;  // it takes a tenth of that
+  static constexpr std::uintmax_t memory_wanted = std::uintmax_t{4} << 30;  // it uses a tenth of that
   explicit TestServer(std::filesystem::path folder) : folder_(std::move(folder)) {}
   std::string data() const { return (folder_ / "data").string(); }
 
-  // Of this server: all of them stand in its data.
+  // Whether this server has processes: all of them run in its data folder.
   bool has_processes() const {
     std::error_code none;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", none))
@@ -123,14 +123,14 @@ class TestServer {
     return false;
   }
 
-  // Null: this process is not root, and needs nobody else.
+  // Null: this process is not root, and needs no other user.
   static const passwd* unprivileged() {
     if (geteuid() != 0) return nullptr;
     const passwd* user = getpwnam("postgres");
     return user != nullptr ? user : getpwnam("nobody");
   }
 
-  // Its exit code.
+  // Returns its exit code.
   int run(const std::string& program, std::vector<std::string> arguments) const {
     const std::string path = (programs() / program).string();
     const std::string output = (folder_ / (program + ".out")).string();

@@ -21,7 +21,7 @@ const Statement new_signal_ids{
     "WITH put AS (INSERT INTO signal_ids (lane, seq, guid, until)"
     " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]) ON CONFLICT DO NOTHING RETURNING 1)"
     " SELECT " PAWL_EXPECT("count(*) = $5::bigint") " FROM put"};
-// The oldest of each lane, a few for each new one, whose time is over or that are too many.
+// Deletes the oldest ids of each lane, a few for each new one, if they have expired or are too many.
 const Statement drop_old_signal_ids{"drop_old_signal_ids",
                                     "DELETE FROM signal_ids d WHERE d.ctid = ANY(ARRAY(SELECT s.place"
                                     " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u(lane, most, last)"

@@ -1,4 +1,4 @@
-// SignalIdRows: the signals from outside that a lane remembers, so that one that is told again counts once.
+// SignalIdRows: the ids of signals from outside that a lane remembers, so that a repeated signal counts once.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class SignalIdRows {
   void forget() { *this = SignalIdRows(); }
 
   bool has(core::LaneId lane, const core::Guid& guid, Instant now) const;
-  // `seq`: its number in the lane, larger than all before it.
+  // `seq`: its number in the lane, larger than all earlier ones.
   void add(core::LaneId lane, const core::Guid& guid, Instant now, std::uint64_t seq);
 
  private:

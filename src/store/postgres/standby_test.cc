@@ -1,4 +1,5 @@
-// A standby takes over. What was acknowledged is there, or this process notices that it is not, and does nothing more.
+// A standby takes over. Either it has everything that was acknowledged, or this process notices the loss and does
+// nothing more.
 #include <thread>
 
 #include "store/postgres/store_test.h"
@@ -31,7 +32,7 @@ class PostgresStandby : public testing::Test {
     EXPECT_TRUE(opened) << (opened ? "" : to_string(opened.error()));
     return opened ? std::move(*opened) : nullptr;
   }
-  // Whichever of them takes writes.
+  // Connects to the server that accepts writes.
   Result<std::unique_ptr<Store>> open() {
     Options options;
     options.connections = 2;
@@ -55,7 +56,7 @@ class PostgresStandby : public testing::Test {
   void wait_caught_up() {
     wait_until(*admin_, "SELECT bool_and(flush_lsn >= pg_current_wal_lsn()) FROM pg_stat_replication", "t");
   }
-  // The primary is gone, and the standby could not hear the last of it.
+  // The primary stops, and the standby did not receive its last changes.
   void fail_over() {
     admin_.reset();
     ASSERT_TRUE(primary_->stop("immediate"));
@@ -64,7 +65,7 @@ class PostgresStandby : public testing::Test {
     auto promoted = connect(*standby_);
     wait_until(*promoted, "SELECT pg_is_in_recovery()", "f");
   }
-  // As an engine does: what could not be done is tried again.
+  // Tries again, as an engine does.
   Result<std::vector<Outcome>> commit_in_the_end(const std::string& id) {
     auto answer = commit(*store_, submit(id));
     for (int tries = 0; !answer && answer.error().code == ErrorCode::retry_later && tries < 100; ++tries)
@@ -81,10 +82,11 @@ TEST_F(PostgresStandby, that_is_synchronous_has_all_that_was_acknowledged) {
   ASSERT_TRUE(admin_->execute("ALTER SYSTEM SET synchronous_standby_names = 'second'"));
   ASSERT_TRUE(admin_->execute("SELECT pg_reload_conf()"));
   wait_until(*admin_, "SELECT string_agg(sync_state, '') FROM pg_stat_replication", "sync");
-  ASSERT_TRUE(admin_->execute("CHECKPOINT"));  // whoever does that has read the setting by then, and commits wait
+  ASSERT_TRUE(admin_->execute("CHECKPOINT"));  // the checkpointer has read the setting by then, and commits wait
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(commit(*store_, submit(format("kept {}", i))));
   ASSERT_TRUE(standby_->stop("fast"));
-  // The primary's log goes on, with what nobody was promised: it is gone, and that is no loss.
+  // The primary writes more that it does not acknowledge to the store. These changes are lost, and that must not count
+  // as a loss.
   ASSERT_TRUE(admin_->execute(
       "SET synchronous_commit TO local; CREATE TABLE public.not_promised AS SELECT generate_series(1, 20000) AS n"));
   fail_over();
@@ -101,7 +103,8 @@ TEST_F(PostgresStandby, that_was_behind_is_noticed_by_whoever_saw_more) {
   ASSERT_TRUE(standby_->stop("fast"));
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(commit(*store_, submit(format("lost {}", i))));
   fail_over();
-  // Others write meanwhile: the numbers of the lost transactions are given again, and the log is longer than it was.
+  // Another process writes meanwhile. So the numbers of the lost transactions are used again, and the log is longer
+  // than it was.
   {
     auto unaware = open();
     ASSERT_TRUE(unaware) << "a process that starts later cannot know";
@@ -121,7 +124,7 @@ TEST_F(PostgresStandby, that_was_behind_is_noticed_by_whoever_saw_more) {
   EXPECT_EQ(read.error().code, ErrorCode::corrupt);
 }
 
-// It is started in the primary's place without a word of what happened: its history has the same name.
+// The standby is started in place of the primary without a promotion, so its timeline is the same.
 TEST_F(PostgresStandby, that_is_an_older_copy_of_the_server_is_noticed) {
   EXPECT_TRUE(commit(*store_, submit("kept")));
   wait_caught_up();

@@ -1,4 +1,4 @@
-// The compound primitive is one SQL statement, for one job and for many: the server's own log says so.
+// The compound primitive is one SQL statement, for one job and for many. The server's own log proves it.
 #include <fstream>
 #include <sstream>
 
@@ -26,8 +26,8 @@ class StepLog : public PostgresTest {
     text << file.rdbuf();
     return text.str();
   }
-  // The statements that were executed since, each with its parameters; in the database of this process, whoever else
-  // logs meanwhile.
+  // The statements that were executed since then, each with its parameters. It reads only this process's database,
+  // because other processes log too.
   std::vector<std::string> executed_since(std::size_t size) const {
     std::vector<std::string> statements;
     std::istringstream lines(log().substr(size));
@@ -76,7 +76,7 @@ class StepLog : public PostgresTest {
       const bool is_step = statement.find("/* step_semaphore_and_snapshot */") != std::string::npos;
       steps += is_step ? 1 : 0;
       EXPECT_EQ(statement.find("UPDATE jobs") != std::string::npos, is_step) << statement;
-      // The digit is SQL's alone: no statement is told it.
+      // Only SQL computes the digit: no statement gets it as a parameter.
       for (const char* lead : {"{", ","})
         EXPECT_EQ(statement.find(lead + std::to_string(closed_the_job)), std::string::npos) << statement;
     }

@@ -1,4 +1,4 @@
-// The layout of the tables, as a list of steps that only grows. Its length is the version that a program knows.
+// The layout of the tables, as a list of steps that only grows. The version of a program is the length of its list.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace pawl::store::postgres {
 
-// Takes a schema from one version to the next.
+// Migrates a schema from one version to the next.
 struct Step {
-  // What it means to programs of the versions before it, which may run meanwhile.
+  // The effect on programs of earlier versions, which may run meanwhile.
   enum class Older : std::uint8_t {
-    go_on,  // it only adds: they do not see it
-    break_  // they would read or write nonsense: it waits until none of them runs
+    go_on,  // it only adds: they do not notice it
+    break_  // they would read or write wrong data: it waits until none of them runs
   };
   constexpr Step(const char* text, Older older_programs = Older::go_on) : sql(text), older(older_programs) {}
 
@@ -20,7 +20,7 @@ struct Step {
 };
 
 using Migrations = std::span<const Step>;
-// Of this program.
+// The steps of this program.
 Migrations migrations();
 
 }  // namespace pawl::store::postgres

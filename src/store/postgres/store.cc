@@ -42,17 +42,18 @@ class Store::Parts {
   std::atomic<std::uint64_t> commits{0};
   std::atomic<std::uint64_t> operations{0};
 
-  // A new session: others must know that it uses the layout, and the server must have all that it acknowledged.
+  // Checks a new session: it joins the layout, so that other programs see its use, and the server must have everything
+  // that it acknowledged.
   Status admit(Connection& connection) {
     if (const auto joined = join_layout(connection, options.schema, options.steps); !joined) return joined;
     return tail.admit(connection);
   }
-  // A free connection, unless this store must not be used any more.
+  // Returns a free connection, unless this store must not be used any more.
   Result<Connections::Lease> take(Connections& from) {
     if (const auto whole = tail.check(); !whole) return whole.error();
     return from.take();
   }
-  // What `read` makes of a reader over a free connection.
+  // Calls `read` with a reader over a free connection.
   template <class Read>
   auto ask(const Read& read) -> decltype(read(std::declval<Reader&>())) {
     auto connection = take(readers);
@@ -88,7 +89,7 @@ class Store::Duplex final : public DuplexStore {
 
 namespace {
 
-// No other process has it: whoever hears a ring knows by it whether it is its own.
+// A number that no other process has. The receiver of a notification uses it to recognize its own.
 std::uint64_t draw_process_number() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
@@ -167,7 +168,7 @@ Stats Store::stats() const {
   return stats;
 }
 
-// Whole jobs are read many at a time; what else is asked comes in pages of its own.
+// Whole jobs are read many at a time; the other reads have pages.
 std::vector<ReadAnswer> Store::read(std::span<const Read> reads) {
   std::vector<ReadAnswer> answers;
   answers.reserve(reads.size());
@@ -251,6 +252,21 @@ Result<std::vector<LaneEnd>> Store::read_lane_ends() {
 }
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   return parts_->ask([&](Reader& reader) { return reader.list_jobs(query); });
+}
+Result<std::vector<JobCount>> Store::count_jobs() {
+  return parts_->ask([&](Reader& reader) { return reader.count_jobs(); });
+}
+Result<std::vector<TopicWork>> Store::count_work(Instant now) {
+  return parts_->ask([&](Reader& reader) { return reader.count_work(now); });
+}
+Result<std::vector<EngineInfo>> Store::read_engines(const Pool& pool, Instant now) {
+  return parts_->ask([&](Reader& reader) { return reader.read_engines(pool, now); });
+}
+Result<std::vector<MailboxInfo>> Store::list_mailboxes(const MailboxQuery& query) {
+  return parts_->ask([&](Reader& reader) { return reader.list_mailboxes(query); });
+}
+Result<std::optional<KeptSignals>> Store::read_kept(const KeptQuery& query) {
+  return parts_->ask([&](Reader& reader) { return reader.read_kept(query); });
 }
 Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) {
   return parts_->ask([&](Reader& reader) { return reader.read_measures(query); });

@@ -1,9 +1,10 @@
-// The PostgreSQL store: one database for many nodes. Each lane is somebody's, by a lease; whoever has it commits.
+// The PostgreSQL store: one database for many nodes. Each lane has an owner by a lease, and only the owner commits to
+// it.
 //
-// docs/decisions/035-postgres.md explains it. All lanes are one atomic domain, so sends go straight into the target's
-// inbox and a group over all lanes is one transaction. Time is the server's.
+// docs/decisions/035-postgres.md explains it. All lanes are one atomic domain, so sends go directly into the target's
+// inbox, and a group over all lanes is one transaction. Time is the server's.
 //
-// Threads: as many as it has connections call commit() at once; reads from any thread meanwhile.
+// Threads: as many threads as there are connections may call commit() at once. Reads come from any thread meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +22,25 @@
 
 namespace pawl::store::postgres {
 
-// What a commit survives. `full` is the promise of docs/GUARANTEES.md; the weaker one must be asked for.
+// What a commit survives. `full` is the promise of docs/GUARANTEES.md; a caller must ask for the weaker one.
 enum class Durability : std::uint8_t {
-  full,           // power loss, as far as the server's settings keep it: they are looked at
-  as_configured,  // whatever the server is set to: fsync, synchronous_commit or full_page_writes may be off
+  full,           // power loss, as far as the server's settings allow: they are checked
+  as_configured,  // any settings of the server: fsync, synchronous_commit or full_page_writes may be off
 };
-// Whether a schema that is missing or older is made and brought forward, if the role may do that (init.h).
+// Whether open() creates a missing schema and migrates an older one, if the role may do that (init.h).
 enum class Migrate : std::uint8_t { yes, no };
 
 struct Options {
   std::string schema = "pawl";
   Durability durability = Durability::full;
   Migrate migrate = Migrate::yes;
-  Migrations steps = migrations();  // tests are programs of other versions
-  const Clock* clock = nullptr;     // none: the server's; for tests, must outlive the store
+  Migrations steps = migrations();  // tests set the steps of other versions
+  const Clock* clock = nullptr;     // none: the server's clock; for tests, must outlive the store
   std::size_t connections = limits::connections;
   std::size_t readers = limits::readers;
-  // What jobs and mailboxes send each other goes straight into the inbox. False: by the outbox, as in stores that
-  // cannot.
+  // Jobs and mailboxes send directly into the inbox. False: through the outbox, as in stores without direct sends.
   bool sends_directly = true;
-  bool despite_moves = false;  // opens a store that was moved, or is not complete: for whoever moves it
+  bool despite_moves = false;  // opens a store that was moved, or is not complete: used by the move itself
   std::chrono::milliseconds statement_wait = limits::statement_wait;
   std::chrono::milliseconds lock_wait = limits::lock_wait;
   std::chrono::milliseconds transaction_idle_max = limits::transaction_idle_max;
@@ -50,13 +50,13 @@ struct Stats {
   std::uint64_t commits = 0;
   std::uint64_t operations = 0;
   std::uint64_t round_trips = 0;  // of connections that are not in use
-  std::uint64_t statements = 0;   // likewise
+  std::uint64_t statements = 0;   // of connections that are not in use
 };
 
 class Store final : public pawl::store::Store {
  public:
-  // `address`: postgres://user@host:port/database?..., or key = value, as libpq takes it, with its environment and
-  // files. A server that cannot keep the promise is refused; no error holds a password.
+  // `address`: postgres://user@host:port/database?..., or key = value, as libpq accepts it, with its environment and
+  // files. A server that cannot keep the promise is refused; no error contains a password.
   static Result<std::unique_ptr<Store>> open(const std::string& address, const Options& options);
   ~Store() override;
 
@@ -84,6 +84,11 @@ class Store final : public pawl::store::Store {
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<LaneEnd>> read_lane_ends() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::vector<JobCount>> count_jobs() override;
+  Result<std::vector<TopicWork>> count_work(Instant now) override;
+  Result<std::vector<EngineInfo>> read_engines(const Pool& pool, Instant now) override;
+  Result<std::vector<MailboxInfo>> list_mailboxes(const MailboxQuery& query) override;
+  Result<std::optional<KeptSignals>> read_kept(const KeptQuery& query) override;
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override;
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) override;
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
@@ -92,18 +97,19 @@ class Store final : public pawl::store::Store {
 
   void listen(Listener& listener) override;
   void stop_listening(Listener& listener) override;
-  void ring(core::LaneId, const Change&) override {}  // whoever committed has rung
+  void ring(core::LaneId, const Change&) override {}  // the commit has sent the notification
   Duration ring_late_max() const override { return limits::ring_late_max; }
 
   // The jobs of collation duplex.
   DuplexStore& duplex();
-  // Transactions of workers, each on a session of its own and none longer than that.
+  // Transactions of workers, each on its own session and limited to this time.
   std::shared_ptr<TransactionStore> transactions(Duration time);
 
   Stats stats() const;
-  // Told once, from any thread: that the server lost what it had acknowledged, so that this store does nothing more.
+  // `report` is called once, from any thread, when the server has lost commits that it had acknowledged. Then this
+  // store does nothing more.
   void on_problem(std::function<void(const std::string&)> report);
-  // What may be lost by which setting of the server, if that was accepted.
+  // What may be lost by which setting of the server, if the caller accepted that.
   const std::vector<std::string>& weaknesses() const;
 
  private:

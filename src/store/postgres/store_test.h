@@ -1,4 +1,4 @@
-// A PostgreSQL store with a pool of two lanes, and short ways to say common things.
+// A PostgreSQL store with a pool of two lanes, and short helpers for common steps.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The PostgreSQL store in the conformance suite, by a role that may run it and owns nothing.
+// The PostgreSQL store in the conformance suite, with a role that may run it and owns nothing.
 #include "store/conformance/conformance.h"
 #include "store/forward_store.h"
 #include "store/postgres/schema_test.h"
@@ -7,7 +7,7 @@ namespace pawl::store {
 
 namespace {
 
-// Its schema goes with it.
+// Its schema is given back with it.
 class SchemaStore final : public ForwardStore {
  public:
   SchemaStore(const Clock& clock, bool sends_directly) : SchemaStore(open(clock, sends_directly)) {}
@@ -31,7 +31,7 @@ class SchemaStore final : public ForwardStore {
     return made;
   }
 
-  std::unique_ptr<postgres::TestSchema> schema_;  // outlives the store
+  std::unique_ptr<postgres::TestSchema> schema_;  // must outlive the store
   std::unique_ptr<postgres::Store> store_;
 };
 

@@ -11,7 +11,7 @@ const Statement end_stuck{
     " AND a.wait_event IN ('ClientRead', 'ClientWrite')"
     " AND a.state_change < clock_timestamp() - $1::bigint * interval '1 millisecond'"
     " AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.relation = 'lanes'::regclass"
-    "  AND l.mode IN ('RowShareLock', 'RowExclusiveLock'))"};  // not whoever only reads, as pg_dump does
+    "  AND l.mode IN ('RowShareLock', 'RowExclusiveLock'))"};  // not sessions that only read, such as pg_dump
 
 }  // namespace
 

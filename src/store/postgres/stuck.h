@@ -1,7 +1,7 @@
-// Sessions of a node that stands still in the middle of a transaction. Between two scripts the server ends them by
-// itself (idle_in_transaction_session_timeout); inside of one, when a part of it was sent, no timeout of the server
-// runs. Whoever waited for a lock in vain ends those that keep their client's lanes and have not heard from it for as
-// long.
+// Sessions of a node that hangs in the middle of a transaction. Between two scripts the server ends them by itself
+// (idle_in_transaction_session_timeout). Inside of a script, when only a part of it was sent, no timeout of the server
+// runs. So a store whose wait for a lock timed out ends the sessions that lock lanes and have received nothing from
+// their client for as long.
 #pragma once
 
 #include <chrono>
@@ -10,9 +10,9 @@
 
 namespace pawl::store::postgres {
 
-// Whether the server gave up waiting for a lock.
+// Whether the server stopped waiting for a lock.
 bool is_lock_timeout(const Failure& failure);
-// Best effort: sessions of another role are left alone. REQUIRES: outside of a transaction.
+// Best effort: it does not end sessions of another role. REQUIRES: outside of a transaction.
 void end_stuck_sessions(Connection& connection, std::chrono::milliseconds silent_for);
 
 }  // namespace pawl::store::postgres

@@ -11,7 +11,8 @@ const Statement read_commit_mark{"read_commit_mark", "SELECT " PAWL_MARK_COLUMNS
 
 namespace {
 
-// Of a replica nothing else can be asked. Where its last recovery ended a server knows until it is started again.
+// A replica has no current log position, so it is not asked for it. A server knows where its last recovery ended until
+// it is restarted.
 const Statement look_at_server{
     "look_at_server",
     "SELECT pg_is_in_recovery(), (SELECT system_identifier::text FROM pg_control_system()),"
@@ -30,7 +31,7 @@ struct Server {
   std::optional<std::uint64_t> recovered_to;
 };
 
-// What is wrong with a commit, as that server has it. Empty: nothing.
+// Why that server does not have the commit. Empty: it has it.
 std::string missing(const CommitMark& mark, const std::string& status, const Server& server) {
   const bool has_other_history = server.timeline != mark.timeline;
   if (has_other_history && server.recovered_to && *server.recovered_to < mark.position)

@@ -1,4 +1,4 @@
-# The tests of the PostgreSQL store, with the whole contract, over a server that is started for them.
+# The tests of the PostgreSQL store, with the conformance suite, over a server that is started for them.
 file(GLOB postgres_tests CONFIGURE_DEPENDS postgres/*_test.cc)
 set(postgres_objects $<TARGET_OBJECTS:pawl_store> $<TARGET_OBJECTS:store_conformance>)
 pawl_objects_of(postgres_objects core ledger base)
@@ -15,7 +15,8 @@ add_test(NAME store_postgres.server_starts COMMAND postgres_server start ${postg
 add_test(NAME store_postgres.server_stops COMMAND postgres_server stop ${postgres_state})
 set_tests_properties(store_postgres.server_starts PROPERTIES FIXTURES_SETUP postgres TIMEOUT 120)
 set_tests_properties(store_postgres.server_stops PROPERTIES FIXTURES_CLEANUP postgres TIMEOUT 120)
-# A few large tests instead of a thousand small ones: a process for each would take longer than what it tests.
+# A few large tests instead of a thousand small ones: starting a process for each would take longer than the test
+# itself.
 set(postgres_parts 8)
 math(EXPR last_part "${postgres_parts} - 1")
 foreach(part RANGE ${last_part})

@@ -13,7 +13,7 @@ namespace {
 
 using transfer::Mark;
 
-// A store, and a session of our own beside it.
+// A store, and another session beside it.
 struct Opened {
   std::string address;
   Options options;
@@ -22,7 +22,7 @@ struct Opened {
   const std::string& schema() const { return options.schema; }
 };
 
-// A move reads whole tables and waits for the other store in the middle of a transaction: neither is usual here.
+// A move reads whole tables and waits for the other store inside of a transaction, so it needs other settings.
 constexpr const char* session_of_a_move =
     "SET enable_seqscan TO on; SET enable_hashjoin TO on; SET enable_mergejoin TO on; SET statement_timeout TO 0;"
     " SET idle_in_transaction_session_timeout TO 0";
@@ -58,14 +58,14 @@ class SchemaSource final : public transfer::Source {
  public:
   explicit SchemaSource(Opened opened) : opened_(std::move(opened)), database_(*opened_.connection) {}
 
-  // The locks let others read and not write. They go with the session, however that ends.
+  // The locks let others read and not write. They end with the session, however it ends.
   Status fence(const Mark& leaving) override {
     Connection& connection = *opened_.connection;
     const auto tables = connection.ask(format(
         "SELECT string_agg(quote_ident(tablename), ', ' ORDER BY tablename) FROM pg_tables WHERE schemaname = {}",
         quoted_text(opened_.schema())));
     if (!tables) return tables.error();
-    // The moment that is read is that of the first question behind the locks.
+    // The snapshot is taken by the first query after the locks.
     auto done =
         connection.execute(format("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE {} IN EXCLUSIVE MODE", *tables));
     if (!done)
@@ -117,7 +117,7 @@ class SchemaTarget final : public transfer::Target {
                                                 "schema first: DROP SCHEMA {} CASCADE",
                                                 opened_.schema())};
     }
-    // What is lost with the server's power is found missing, or the move was not complete.
+    // A power loss before finish() may lose rows. Then the move is not complete, and this is noticed.
     auto done = connection().execute("SET synchronous_commit TO off; BEGIN");
     for (const auto& list : {std::span<const transfer::SqlTable>(transfer::tables::common),
                              std::span<const transfer::SqlTable>(tables::own)})
@@ -131,7 +131,7 @@ class SchemaTarget final : public transfer::Target {
       if (auto done = writer_.put(record); !done) return done;
     return database_.flush();
   }
-  // New rows get higher numbers than those that were moved.
+  // New rows get higher numbers than the moved ones.
   Status end_of_records() override {
     auto done = connection().execute(
         "SELECT setval('work_positions', (SELECT coalesce(max(position), 0) + 1 FROM work), false);"
@@ -146,7 +146,7 @@ class SchemaTarget final : public transfer::Target {
     opened_.store = std::move(*store);
     return {};
   }
-  // Everything before a commit that waits for its log is in the log too.
+  // This commit waits for its log, and everything before it is in the same log.
   Status finish() override {
     auto done = connection().execute("SET synchronous_commit TO on; BEGIN");
     if (done) done = drop_mark(connection(), opened_.schema());
@@ -173,7 +173,7 @@ class SchemaTarget final : public transfer::Target {
 }  // namespace
 
 Result<std::unique_ptr<transfer::Source>> open_source(const std::string& address, Options options) {
-  options.migrate = Migrate::no;  // nothing is made where nothing is
+  options.migrate = Migrate::no;  // creates no store where there is none
   auto opened = open(address, std::move(options));
   if (!opened) return opened.error();
   return std::unique_ptr<transfer::Source>(std::make_unique<SchemaSource>(std::move(*opened)));

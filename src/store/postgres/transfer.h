@@ -9,11 +9,11 @@
 
 namespace pawl::store::postgres {
 
-// There is a store in that schema.
+// REQUIRES: the schema holds a store.
 Result<std::unique_ptr<transfer::Source>> open_source(const std::string& address, Options options);
-// The schema is made if it is missing.
+// Creates the schema if it is missing.
 Result<std::unique_ptr<transfer::Target>> open_target(const std::string& address, Options options);
-// Takes back what a move wrote into its source.
+// Removes the mark that a move wrote into its source.
 Status undo_move(const std::string& address, Options options);
 
 }  // namespace pawl::store::postgres

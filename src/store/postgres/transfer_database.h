@@ -13,7 +13,7 @@
 
 namespace pawl::store::postgres {
 
-// Tables that only this store has, or has otherwise.
+// Tables that only this store has, or that differ in it.
 namespace tables {
 using transfer::SqlTable;
 inline constexpr SqlTable lanes{"lanes", "lane, pool, epoch, owner", "lease_until"};
@@ -56,7 +56,7 @@ class TransferDatabase {
       " FROM measures ORDER BY namespace, graph, key, slice, target, counted, value, lane";
   static constexpr const char* position = "position";
 
-  // REQUIRES: a transaction is open. The rows come through a cursor, a page at a time.
+  // REQUIRES: a transaction is open. The rows are read through a cursor, a page at a time.
   template <class See>
   Status scan(const std::string& sql, const See& see) {
     const std::string cursor = format("moved_rows_{}", ++cursors_);
@@ -74,7 +74,7 @@ class TransferDatabase {
     }
   }
 
-  // Rows gather until flush().
+  // Rows are collected until flush().
   template <class... Values>
   Status put(const transfer::SqlTable& table, const Values&... values) {
     Gathered& to = gathered_[table.name.data()];
@@ -91,7 +91,7 @@ class TransferDatabase {
     to.rows.row(bound(values)...);
     return {};
   }
-  // In one transaction.
+  // Writes them in one transaction.
   Status flush() {
     Script script;
     script.add(begin_statement);
@@ -166,7 +166,7 @@ class TransferDatabase {
     return "?";
   }
 
-  // A connection knows statements by their address: they live as long as this.
+  // A connection identifies statements by their address, so they must live as long as this object.
   struct Remembered {
     Remembered(std::string its_name, std::string its_sql)
         : name(std::move(its_name)),

@@ -12,17 +12,17 @@ namespace {
 constexpr const char* idled_too_long = "25P03";  // idle_in_transaction_session_timeout
 constexpr const char* lost_text = "the connection to PostgreSQL was lost, and the transaction with it";
 
-// What a row in the first table refers to does not exist: so no COMMIT succeeds until the row is gone.
+// The row in pawl_guard refers to a row that does not exist. So no COMMIT succeeds until it is deleted.
 constexpr const char* make_guard =
     "CREATE TEMPORARY TABLE IF NOT EXISTS pawl_never (token int PRIMARY KEY);"
     "CREATE TEMPORARY TABLE IF NOT EXISTS pawl_guard (token int REFERENCES pawl_never DEFERRABLE INITIALLY DEFERRED)";
 constexpr const char* raise_guard = "INSERT INTO pg_temp.pawl_guard VALUES (1);";
-// Divides by zero if it is not there: then this is another transaction.
+// Divides by zero if the row is not there: then this is another transaction.
 constexpr const char* lower_guard =
     "WITH gone AS (DELETE FROM pg_temp.pawl_guard RETURNING 1) SELECT 1 / count(*) FROM gone; SET CONSTRAINTS ALL "
     "IMMEDIATE;";
 
-// Nothing of an earlier worker is left, and outside of a transaction that says otherwise nothing is written.
+// Removes everything that an earlier worker left. Outside of a read-write transaction the session cannot write.
 constexpr const char* clear_session =
     "RESET SESSION AUTHORIZATION; RESET ALL; UNLISTEN *; CLOSE ALL; SELECT pg_advisory_unlock_all();";
 constexpr const char* read_only_outside = "SET default_transaction_read_only TO on";
@@ -81,13 +81,13 @@ Result<SqlRows> UserSession::execute(std::string_view sql, std::span<const SqlVa
   return run_statement(handle(), sql, params, [this](const PGresult* result) { return error_of(result); });
 }
 
-// What the server said while nobody asked it, above all that it goes away: a session that is gone looks open until
-// somebody reads from it.
+// Reads messages that the server sent without a request, above all that it ends the session: a closed session looks
+// open until somebody reads from it.
 void UserSession::read_last_word() const {
   if (PQtransactionStatus(handle()) == PQTRANS_ACTIVE || PQpipelineStatus(handle()) != PQ_PIPELINE_OFF) return;
-  for (int reads = 0; reads < 2; ++reads) {  // the words, and the end behind them
+  for (int reads = 0; reads < 2; ++reads) {  // the messages, and then the end of the connection
     PQconsumeInput(handle());
-    PQisBusy(handle());  // takes what came apart
+    PQisBusy(handle());  // parses the input
   }
 }
 
@@ -121,7 +121,7 @@ Status UserSession::let_store() {
       return Error{ErrorCode::invalid,
                    "the worker ended the transaction by the session's handle: it is the store's to commit"};
     Error error = error_of(result.get());
-    // Rules of the user's tables, looked at last; all else may pass.
+    // A violated rule of the user's tables is final. Other errors may go away.
     if (!has_class(state, "23")) error.code = ErrorCode::retry_later;
     return error;
   }

@@ -1,11 +1,10 @@
-// UserSession: a session that a worker's own SQL and the store's take turns on.
+// UserSession: a session that a worker's own SQL and the store's SQL use in turn.
 //
-// 1. While it is the worker's turn the session has the settings of its role and database, not the store's, and the
-// times of
-//    the transaction: the server ends what waits or idles too long.
-// 2. The worker cannot commit, not even by the handle: a deferred rule is broken until the store's turn comes. And
-// outside of
-//    the transaction the session only reads, so one that rolls back by the handle writes nothing after it.
+// 1. During the worker's turn the session has the settings of its role and database, not the store's, and the time
+//    limits of the transaction: the server ends what waits or idles too long.
+// 2. The worker cannot commit, not even through the libpq handle: a deferred constraint is violated until the store's
+//    turn. Outside of the transaction the session only reads, so a worker that rolls back through the handle writes
+//    nothing after it.
 #pragma once
 
 #include <memory>
@@ -23,17 +22,17 @@ namespace pawl::store::postgres {
 class UserSession {
  public:
   static Result<std::unique_ptr<UserSession>> open(const Address& address,
-                                                   Tail& tail);  // refused by a server that lost commits
+                                                   Tail& tail);  // refuses a server that lost commits
 
-  // A transaction begins, and it is the worker's turn.
+  // Begins a transaction and the worker's turn.
   Status begin(Duration time);
   Result<SqlRows> execute(std::string_view sql, std::span<const SqlValue> params);
-  // Whether the transaction is as a worker must leave it. retry_later: the session is lost, or had to give way to
-  // another.
+  // Checks that the worker left the transaction open and intact. retry_later: the session is lost, or the server ended
+  // it in favour of another transaction.
   Status sound() const;
-  // It is the store's turn: what the worker left is looked at for the last time. `invalid`: it cannot be committed.
+  // Begins the store's turn and checks for the last time what the worker left. `invalid`: it cannot be committed.
   Status let_store();
-  Status roll_back();  // an error: the session is of no more use
+  Status roll_back();  // an error: the session must not be used again
 
   Connection& connection() { return *connection_; }
   PGconn* handle() const { return connection_->handle(); }
@@ -47,7 +46,7 @@ class UserSession {
 
   const Address address_;
   const std::unique_ptr<Connection> connection_;
-  bool must_give_way_ = false;  // a deadlock, or two transactions that cannot both be: nobody's mistake
+  bool must_give_way_ = false;  // a deadlock or a serialization conflict: not a mistake of the worker
 };
 
 }  // namespace pawl::store::postgres

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 15> refused_words{"BEGIN",     "START",  
                                                          "ABORT",     "RELEASE", "PREPARE", "SET",    "RESET",
                                                          "SAVEPOINT", "DISCARD", "COPY",    "LISTEN", "UNLISTEN"};
 
-// Behind spaces and comments, which may stand in each other.
+// Skips spaces and comments, which may be nested.
 std::string_view without_lead(std::string_view sql) {
   for (;;) {
     const std::size_t text = sql.find_first_not_of(" \t\r\n\f\v;(");
@@ -53,7 +53,7 @@ std::string first_word(std::string_view sql) {
   return word;
 }
 
-// As libpq takes them: numbers in their digits, for the server knows best which type is wanted.
+// As libpq accepts them: numbers as digits, because the server knows best which type it needs.
 struct Parameters {
   explicit Parameters(std::span<const SqlValue> params) {
     constexpr Oid bytea = 17;
@@ -101,7 +101,7 @@ SqlValue column_of(const PGresult* result, int row, int column) {
   }
 }
 
-// Rows come one by one, so that what is too much is noticed in time.
+// Rows arrive one by one, so that an answer that is too large is noticed in time.
 std::size_t take_row(const PGresult* result, SqlRows& rows) {
   std::size_t bytes = 0;
   const int columns = PQnfields(result);

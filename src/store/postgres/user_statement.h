@@ -1,4 +1,4 @@
-// One statement that a worker wrote, from its text to its rows.
+// One statement of a worker, from its text to its rows.
 #pragma once
 
 #include <libpq-fe.h>
@@ -17,7 +17,7 @@ struct ClearUserResult {
 };
 using ResultPtr = std::unique_ptr<PGresult, ClearUserResult>;
 
-// Refuses what would end the transaction, or change how the session works.
+// Refuses statements that would end the transaction or change how the session works.
 Status check_statement(std::string_view sql);
 
 Result<SqlRows> run_statement(PGconn* handle, std::string_view sql, std::span<const SqlValue> params,

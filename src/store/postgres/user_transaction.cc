@@ -59,7 +59,7 @@ void UserTransaction::roll_back() {
 Result<std::shared_ptr<OpenTransaction>> Transactions::begin() {
   Status begun = Error{ErrorCode::retry_later, ""};
   std::unique_ptr<UserSession> session;
-  // One that was kept may have been ended by the server since.
+  // The server may have ended a kept session since.
   while ((session = take()) != nullptr) {
     begun = session->begin(time_);
     if (begun) break;

@@ -1,5 +1,5 @@
-// Transactions of workers on the PostgreSQL store: each on a session of its own, beside all groups. The server's own
-// clocks end one that waits or idles too long, so nobody has to.
+// Transactions of workers on the PostgreSQL store: each on its own session, beside all groups. Timeouts of the server
+// end a transaction that waits or idles too long, so the store need not.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class Transactions;
 class UserTransaction final : public OpenTransaction {
  public:
   UserTransaction(std::shared_ptr<Transactions> home, std::unique_ptr<UserSession> session);
-  ~UserTransaction() override = default;  // the session goes, and what it had open with it
+  ~UserTransaction() override = default;  // closing the session rolls back an open transaction
 
   using pawl::Transaction::execute;
   Result<SqlRows> execute(std::string_view sql, std::span<const SqlValue> params) override;
@@ -30,7 +30,7 @@ class UserTransaction final : public OpenTransaction {
   Status sound() override;
   Result<Outcome> commit(const core::Bundle& bundle) override;
   void roll_back() override;
-  void expire() override { expired_ = true; }  // the server undoes it
+  void expire() override { expired_ = true; }  // the server rolls it back
   bool is_over() const override { return over_; }
 
  private:
@@ -39,14 +39,14 @@ class UserTransaction final : public OpenTransaction {
   const std::shared_ptr<Transactions> home_;
   const std::chrono::steady_clock::time_point until_;
   std::unique_ptr<UserSession> session_;
-  std::optional<Error> failed_;  // the first statement that did
+  std::optional<Error> failed_;  // the first statement that failed
   std::atomic<bool> over_{false};
   std::atomic<bool> expired_{false};
 };
 
 class Transactions final : public TransactionStore, public std::enable_shared_from_this<Transactions> {
  public:
-  // What `parts` refers to is needed by begin() and commit(), while the store lives.
+  // begin() and commit() use what `parts` refers to, as long as the store exists.
   Transactions(Address address, Duration time, const Writer::Parts& parts)
       : address_(std::move(address)), time_(time), parts_(parts) {}
 
@@ -55,7 +55,7 @@ class Transactions final : public TransactionStore, public std::enable_shared_fr
 
  private:
   friend class UserTransaction;
-  void keep(std::unique_ptr<UserSession> session);  // for the next one
+  void keep(std::unique_ptr<UserSession> session);  // for the next transaction
   std::unique_ptr<UserSession> take();
 
   const Address address_;

@@ -12,7 +12,7 @@ namespace {
 
 using Use = LaneRows::Use;
 
-// A message on its way: what is needed of whom it is for.
+// The rows that a message needs of its target.
 void want_target(Desk& desk, const core::Envelope& envelope, core::LaneId lane) {
   std::visit(Overloaded{
                  [&](const RunId& run) {
@@ -54,7 +54,7 @@ void want_send(Desk& desk, RunId from, const core::Send& send) {
 }
 
 std::set<core::ActivitySeq> fresh_of(const core::Bundle& bundle) {
-  std::set<core::ActivitySeq> fresh;  // what is new has no row that could be read
+  std::set<core::ActivitySeq> fresh;  // a new activity has no stored row
   for (const core::Write& write : bundle.writes)
     if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before)
       fresh.insert(put->after.seq);
@@ -103,7 +103,7 @@ bool is_plain_write(const core::Write& write, const std::set<core::ActivitySeq>&
                     const std::set<core::ActivitySeq>& fresh) {
   return std::visit(
       Overloaded{
-          // Where it stands follows from the activity's row, which is compared.
+          // The activity's row decides where the record is stored, and that row is compared.
           [&](const core::PutRecord& one) { return !one.before && put.contains(one.after.activity); },
           [&](const core::PutWork& one) { return fresh.contains(one.item.activity); },
           each_of<core::PutActivity, core::DropWork, core::Sweep, core::Consume, core::PutMessage>([] { return true; }),
@@ -143,7 +143,7 @@ void want_item(Desk& desk, RunId run, core::ActivitySeq activity) {
   desk.work.want(run, activity);
 }
 
-// Calls `see` for every message that the operation sends straight to somebody, and the lane of its key.
+// Calls `see` for every message that the operation sends directly, with the lane of its key.
 template <class See>
 void see_sent(const Desk& desk, const Operation& operation, const See& see) {
   if (const auto* deliver = std::get_if<Deliver>(&operation)) see(deliver->envelope);

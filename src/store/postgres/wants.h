@@ -1,4 +1,4 @@
-// What an operation needs on the desk before it can be applied.
+// The rows that an operation needs on the desk before it can be applied.
 #pragma once
 
 #include "store/operation.h"
@@ -6,17 +6,17 @@
 
 namespace pawl::store::postgres {
 
-// Whether it is applied on the desk. The others are statements of their own (alone.h).
+// Whether it is applied on the desk. Other operations run their own statements (alone.h).
 bool is_for_desk(const Operation& operation);
 
-// Whether its bundle may be trusted: all that it changes is compared with what it was made from when it is written, and
-// it touches no other entity.
+// Whether its bundle may be trusted: the write compares everything that it changes with what it was made from, and it
+// touches no other entity.
 bool is_plain(const Operation& operation);
 
 void want(Desk& desk, const Operation& operation);
-// Likewise, once it is known who has the keys that it names.
+// The same, once the runs that have the named keys are known.
 void want_holders(Desk& desk, const Operation& operation);
-// What an earlier operation of the group left open is written and read again before this one.
+// Whether an earlier operation of the group must be written and read again before this one.
 bool must_wait(const Desk& desk, const Operation& operation);
 
 }  // namespace pawl::store::postgres

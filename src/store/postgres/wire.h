@@ -1,8 +1,8 @@
-// Params: the values of one statement, in PostgreSQL's binary form. Batch: many rows as one array for each column,
-// which a statement takes apart with UNNEST.
+// Params: the values of one statement, in PostgreSQL's binary format. Batch: many rows as one array for each column,
+// which a statement splits with UNNEST.
 //
-// All whole numbers travel as bigint; a column that is smaller takes them by assignment. Words of 64 bits keep their
-// bits.
+// All whole numbers are sent as bigint; assignment converts them for a smaller column. Unsigned 64-bit values keep
+// their bits.
 #pragma once
 
 #include <bit>
@@ -29,10 +29,10 @@ struct Blob {
 
 namespace wire {
 
-// Types by the numbers that PostgreSQL gave them for good.
+// The numbers that PostgreSQL assigned to its types; they never change.
 enum class Type : std::uint32_t { boolean = 16, bytea = 17, bigint = 20, text = 25, real = 701 };
 
-// The high byte first.
+// Most significant byte first.
 inline void write_32(char* to, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) *to++ = static_cast<char>(value >> shift & 0xff);
 }
@@ -48,7 +48,7 @@ inline void put_64(std::string& out, std::uint64_t value) {
   out.append(bytes, sizeof bytes);
 }
 
-// One value: its type, and its bytes behind its length (NULL: a length of -1).
+// One value: its type, and its bytes after their length (NULL: a length of -1).
 template <class T>
 struct Codec;
 
@@ -58,7 +58,7 @@ inline void put_bytes(std::string& out, std::string_view bytes) {
 }
 inline void put_null(std::string& out) { put_32(out, 0xffffffffu); }
 inline void put_number(std::string& out, std::int64_t value) {
-  char bytes[12];  // at once: most of what travels is numbers
+  char bytes[12];  // in one append: most values are numbers
   write_32(bytes, 8);
   write_32(bytes + 4, static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) >> 32));
   write_32(bytes + 8, static_cast<std::uint32_t>(value));
@@ -114,7 +114,7 @@ struct Codec<Blob> {
   static constexpr Type type = Type::bytea;
   static void put(std::string& out, const Blob& value) { put_bytes(out, value.bytes); }
 };
-// 16 bytes, high first: the order of bytes is that of guids, and hex is Guid::text().
+// 16 bytes, most significant first: the byte order is the order of guids, and their hex is Guid::text().
 template <>
 struct Codec<core::Guid> {
   static constexpr Type type = Type::bytea;
@@ -160,8 +160,8 @@ struct Codec<std::optional<T>> {
   }
 };
 
-// An array of one dimension. One that holds nothing but NULL travels empty: UNNEST in a select list goes on with NULL
-// behind the end of an array while another one has more, and that costs neither side anything.
+// An array of one dimension. One that holds only NULLs is sent empty: UNNEST in a select list returns NULL after the
+// end of an array while another array has more, and that costs neither side anything.
 class Array {
  public:
   explicit Array(Type type) : type_(type) {}
@@ -192,7 +192,7 @@ class Array {
 
 }  // namespace wire
 
-// What most rows have travels as NULL: its statement says coalesce(column, 0), or false, or ''.
+// Values that most rows have are sent as NULL: the statement says coalesce(column, 0), or false, or ''.
 template <class T>
 std::optional<T> unless_none(const T& value) {
   return value == T{} ? std::nullopt : std::optional<T>(value);

@@ -1,4 +1,4 @@
-// The columns of a work item, read in one order by all who read one.
+// The columns of a work item. All readers use one order.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ namespace pawl::store::postgres {
   table ".run, " table ".seq, " table ".topic, " table ".request, " table ".token, " table ".worker, " table \
         ".epoch, " table ".lease_until, " table ".runs, " table ".priority, " table ".visible_at, " table    \
         ".held, " table ".once, " table ".life, " table ".plain_key"
-inline constexpr int work_columns = 15;  // the input comes behind them, where it is read
+inline constexpr int work_columns = 15;  // the input follows them, where it is read
 
-// The caller asks rows.malformed() afterwards.
+// The caller checks rows.malformed() afterwards.
 inline core::WorkItem work_item(Rows& rows) {
   core::WorkItem item;
   item.run = RunId(rows.word(0));
@@ -45,7 +45,7 @@ inline core::WorkItem work_item(Rows& rows) {
   return item;
 }
 
-// NULL: a life without any of it.
+// NULL: all fields of the life have their default.
 inline std::optional<std::string> stored_life(const core::WorkItem& item) {
   return item.life == core::WorkLife{} ? std::nullopt : std::optional(core::encode(item.life));
 }

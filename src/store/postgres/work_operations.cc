@@ -59,7 +59,7 @@ Outcome apply(Desk& desk, const DeliverReply& delivery) {
   if (desk.jobs.find(delivery.run) == nullptr) return stale_item(delivery.activity);
   if (desk.work.is_damaged(delivery.run, delivery.activity)) return damaged_item(delivery.run, delivery.activity);
   const core::WorkItem* known = desk.work.find(delivery.run, delivery.activity);
-  // A repeated answer whose first reply was lost: its item went with it, or waits for the job's word.
+  // A repeated reply whose first outcome was lost: its item was deleted, or waits for the job's decision.
   const bool answered = known == nullptr || awaits_decision(*known);
   if (answered && desk.inbox.has(delivery.run, delivery.message.guid)) return already_done();
   if (answered || !held_by(known, delivery.token)) return stale_item(delivery.activity);

@@ -24,14 +24,14 @@ const Statement expect_no_pauses{
     "expect_no_pauses", "SELECT " PAWL_EXPECT("count(*) = 0") " FROM paused_topics WHERE topic = ANY($1::text[])"};
 const Statement find_all_pauses{"find_all_pauses", "SELECT topic, lane FROM paused_topics"};
 const Statement sweep_work{"sweep_work", "DELETE FROM work WHERE run = ANY($1::bigint[])"};
-// Those with a token must be held by it.
+// An item with a token must be held by it.
 const Statement drop_work{
     "drop_work",
     "WITH dropped AS (DELETE FROM work w USING (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq,"
     " unnest($3::bigint[]) AS token) AS u"
     " WHERE w.run = ANY(ARRAY[u.run]) AND w.seq = u.seq AND (u.token IS NULL OR w.token = u.token) RETURNING u.token)"
     " SELECT " PAWL_EXPECT("count(token) = $4::bigint") " FROM dropped"};
-// Rows come in the order of the arrays, and take their positions in it.
+// Rows are inserted in the order of the arrays and get ascending positions.
 const Statement new_work{
     "new_work",
     "INSERT INTO work (run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, visible_at, held,"
@@ -123,7 +123,7 @@ Status WorkRows::take(Done& answers) {
   };
   take_items(at_, false);
   take_items(runs_at_, false);
-  take_items(whole_at_, true);  // last: these have more of the same
+  take_items(whole_at_, true);  // last: these rows include the input
   if (!topics_at_) return {};
   Rows& rows = answers[*topics_at_];
   while (rows.next()) paused_.emplace(Topic(std::string(rows.text(0))), core::LaneId(rows.small(1)));
@@ -175,7 +175,7 @@ void WorkRows::drop(RunId run, core::ActivitySeq seq) {
 
 void WorkRows::sweep(RunId run) {
   for (auto slot = slots_.lower_bound({run, core::ActivitySeq(0)}); slot != slots_.end() && slot->first.first == run;) {
-    // A token that was assumed is compared all the same, before the sweep takes its item.
+    // An assumed token must still be compared before the sweep deletes its item.
     if (slot->second.is_assumed) dropped_.emplace_back(slot->first, slot->second.token);
     slot = slots_.erase(slot);
   }
@@ -196,7 +196,7 @@ void WorkRows::write(Script& script) const {
   Batch replaced;
   Batch moved;
   std::map<std::uint64_t, const core::WorkItem*> in_order;
-  std::size_t held = 0;  // dropped ones whose token must be the same
+  std::size_t held = 0;  // dropped items whose token must match
   std::set<Key> gone;
   for (const auto& [key, token] : dropped_) {
     dropped.row(key.first, key.second, token);

@@ -1,5 +1,6 @@
-// WorkRows: the work items that a group names. They belong to their jobs, whose rows are held; only a claim by topic
-// (claims.h) takes items without it. So whatever was decided by an item's token says so when it is written.
+// WorkRows: the work items that a group names. They belong to jobs whose rows are locked. Only a claim by topic
+// (claims.cc) takes items without that lock. So a decision that was based on an item's token compares the token when it
+// is written.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +25,24 @@ class WorkRows {
   void want_all_of(RunId run) { wanted_runs_.insert(run); }
   void want_pauses(const Topic& topic) { wanted_topics_.insert(topic); }
   void want_all_pauses() { wants_all_pauses_ = true; }
-  // As if it had been found nowhere among the paused ones. It says so when the group is written.
+  // Assumes, without reading, that the topic is not paused. This is compared when the group is written.
   void assume_runs(const Topic& topic) { assumed_topics_.insert(topic); }
 
   void ask(Script& script);
-  // Items that no store can have written are in damaged(): whatever is asked of them is refused.
+  // Damaged items (rows that no store writes) are remembered (is_damaged()): every operation on them is refused.
   Status take(Done& answers);
   void write(Script& script) const;
   void forget() { *this = WorkRows(); }
 
-  // As if it had been read: held by this token. It says so when it is dropped.
+  // Assumes, without reading, that this token holds the item. This is compared when the item is dropped.
   void assume(RunId run, core::ActivitySeq seq, core::WorkToken token);
 
   const core::WorkItem* find(RunId run, core::ActivitySeq seq) const;
   bool is_damaged(RunId run, core::ActivitySeq seq) const { return damaged_.contains({run, seq}); }
   bool is_paused(const Topic& topic, core::LaneId lane) const;
-  // One that is put again keeps its place in the queue.
+  // An item that is put again keeps its place in the queue.
   void put(core::WorkItem item);
-  // What may change of an item after it was put.
+  // Writes the fields that may change after an item was put.
   void move(core::WorkItem item);
   void drop(RunId run, core::ActivitySeq seq);
   void sweep(RunId run);
@@ -52,9 +53,9 @@ class WorkRows {
     std::optional<core::WorkToken> token;  // of the stored item, if it was read
     std::optional<core::WorkItem> now;
     bool is_assumed = false;
-    bool replaced = false;  // all of it, not only what moves
+    bool replaced = false;  // all fields, not only those that change
     bool changed = false;
-    std::uint64_t place = 0;  // of a new one, in the order in which they were put
+    std::uint64_t place = 0;  // of a new item, in the order of put()
   };
   std::set<Key> wanted_, wanted_whole_;
   std::set<RunId> wanted_runs_;
@@ -64,13 +65,13 @@ class WorkRows {
   std::map<Key, Slot> slots_;
   std::set<Key> damaged_;
   std::vector<RunId> swept_;
-  std::vector<std::pair<Key, std::optional<core::WorkToken>>> dropped_;  // and put anew or swept since
+  std::vector<std::pair<Key, std::optional<core::WorkToken>>> dropped_;  // and put again or swept since
   std::uint64_t next_place_ = 0;
-  std::set<std::pair<Topic, core::LaneId>> paused_;  // lane 0: all of them
+  std::set<std::pair<Topic, core::LaneId>> paused_;  // lane 0: all lanes
 };
 
 extern const Statement move_work;
-// A row for it.
+// Adds the row of a change.
 void add_move(Batch& batch, const core::WorkItem& item, core::WorkToken before);
 
 }  // namespace pawl::store::postgres

@@ -104,7 +104,7 @@ Writer::Stopped Writer::apply_group(std::span<const Operation> group, Care care,
   return finish(group);
 }
 
-// Sizes that no store takes, checked before anything is asked.
+// Checks sizes that no store accepts, before any query.
 bool Writer::is_refused_at_once(std::span<const Operation> group, std::size_t at) {
   const auto fits = check_limits(group[at]);
   if (!fits) outcomes_[at] = rejected(fits.error().detail);
@@ -116,7 +116,7 @@ Writer::Stopped Writer::apply_together(std::span<const Operation> group) {
   while (first < group.size()) {
     if (auto stopped = load(group.subspan(first))) return stopped;
     if (auto stopped = apply_on_desk(group, first)) return stopped;
-    if (first == group.size()) return std::nullopt;  // finish() writes what is left
+    if (first == group.size()) return std::nullopt;  // finish() writes the rest
     if (auto stopped = flush()) return stopped;
     for (; first < group.size() && !is_for_desk(group[first]); ++first)
       if (auto stopped = apply_alone_at(group, first)) return stopped;
@@ -143,8 +143,8 @@ Writer::Stopped Writer::apply_alone_at(std::span<const Operation> group, std::si
   return std::nullopt;
 }
 
-// One after the other, each as if it were alone. Locks come in the order of the operations: should two groups that have
-// a poison each wait for each other, the server ends one of them, and it is retried later.
+// Applies the operations one after the other, each as if it were alone. Rows are locked in the order of the operations.
+// If two such groups wait for each other, the server ends one of them, and it is retried later.
 Writer::Stopped Writer::apply_one_by_one(std::span<const Operation> group) {
   for (std::size_t at = 0; at < group.size(); ++at) {
     if (is_refused_at_once(group, at)) continue;
@@ -200,7 +200,7 @@ Writer::Stopped Writer::load(std::span<const Operation> operations) {
   desk_.work.ask(script);
   desk_.inbox.ask(script);
   desk_.signal_ids.ask(script);
-  if (desk_.trusts && script.size() == before) {  // nothing is read: all of it goes out with what is written
+  if (desk_.trusts && script.size() == before) {  // nothing is read: these statements are sent with the writes
     pending_ = std::move(script);
     desk_.now = parts_.clock.now();
     return std::nullopt;
@@ -217,7 +217,7 @@ Writer::Stopped Writer::load(std::span<const Operation> operations) {
   return std::nullopt;
 }
 
-// Inside of the transaction: what follows reads it again.
+// Writes inside of the transaction, so that later operations read the new rows.
 Writer::Stopped Writer::flush() {
   Script script = std::move(pending_);
   pending_ = Script();
@@ -246,7 +246,7 @@ Writer::Stopped Writer::finish(std::span<const Operation> group) {
   Done done = connection_.run(script);
   if (done) {
     is_open_ = false;
-    // It gave up waiting for its standby: the commit is done here and may be nowhere else.
+    // The server stopped waiting for its standby: the commit is done here and may be on no other server.
     if (!connection_.warning().empty())
       return Stop{{ErrorCode::outcome_unknown, "PostgreSQL warned: " + connection_.warning()}};
     if (mark_at && done[*mark_at].next()) mark_ = mark_in(done[*mark_at], 0, connection_);

@@ -1,12 +1,11 @@
-// Writer: turns a group of operations into one transaction over one connection. Two round trips: what the group needs
-// is read and locked, and, when all is decided, written and committed (desk.h). A group that trusts its bundles and
-// submits, and has nothing else, needs the second one only.
+// Writer: turns a group of operations into one transaction over one connection. It needs two round trips: the first
+// reads and locks what the group needs, the second writes and commits the decisions (desk.h). A group of trusted
+// bundles and submits needs only the second one.
 //
-// 1. Rows that others moved in between undo the transaction, and the group is applied again.
-// 2. An operation that PostgreSQL itself refuses (a value that it cannot hold) undoes it too; then the group is applied
-// again
-//    with a savepoint around each operation, and the one is rejected alone.
-// 3. A connection that is lost before COMMIT was sent has applied nothing; after that nobody knows.
+// 1. If others changed the rows in between, the transaction is rolled back, and the group is applied again.
+// 2. If PostgreSQL itself refuses an operation (a value that it cannot store), the transaction is rolled back too. Then
+//    the group is applied again with a savepoint around each operation, and only that operation is rejected.
+// 3. A connection that is lost before COMMIT was sent has applied nothing; after that the outcome is unknown.
 #pragma once
 
 #include <cstdint>
@@ -35,34 +34,35 @@ class Writer {
     const Bell& bell;
     Tail& tail;
     bool sends_directly = true;
-    std::chrono::milliseconds transaction_idle_max{0};  // of others too
+    std::chrono::milliseconds transaction_idle_max{0};  // of other sessions too
   };
-  // What it refers to must outlive it.
+  // The referenced objects must outlive it.
   Writer(Connection& connection, const Parts& parts);
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group);
-  // One operation, in the transaction that is open on the connection, behind what somebody else wrote there; commits
-  // both. What is refused undoes both (writer_open.cc).
+  // One operation in the transaction that is open on the connection, after another writer's statements there; commits
+  // both. If the operation is refused, both are rolled back (writer_open.cc).
   Result<Outcome> commit_open(const Operation& operation);
 
  private:
   enum class Care : std::uint8_t { together, one_by_one };
   struct Stop {
     Error error;
-    bool stale = false;       // others moved the rows
+    bool stale = false;       // others changed the rows
     bool poison = false;      // an operation that can never be applied
     bool locked_out = false;  // others hold a row for too long
   };
   using Stopped = std::optional<Stop>;
 
-  // Lanes of this process that all submits of the group go to; empty: it has none, or one goes elsewhere.
+  // The lanes of this process that all submits of the group go to; empty: the group has no submits, or one goes to
+  // another lane.
   KnownNumbers::Lanes own_lanes_of_submits(std::span<const Operation> group) const;
   void trust_numbers(const std::map<core::LaneId, LaneNumbers>& known);
   Result<std::vector<Outcome>> try_to_commit(std::span<const Operation> group, bool trusts);
   Stopped apply_group(std::span<const Operation> group, Care care, bool trusts);
   Stopped apply_together(std::span<const Operation> group);
   Stopped apply_one_by_one(std::span<const Operation> group);
-  // From `first` on, up to one that must wait or is alone.
+  // From `first` on, up to an operation that must wait or runs its own statements.
   Stopped apply_on_desk(std::span<const Operation> group, std::size_t& first);
   Stopped apply_alone_at(std::span<const Operation> group, std::size_t at);
   Stopped load(std::span<const Operation> operations);
@@ -75,11 +75,11 @@ class Writer {
   Connection& connection_;
   const Parts parts_;
   Desk desk_;
-  Script pending_;  // what goes out with the next question
+  Script pending_;  // sent with the next query
   std::vector<Outcome> outcomes_;
-  std::map<core::LaneId, LaneNumbers> numbers_;  // that the transaction leaves
+  std::map<core::LaneId, LaneNumbers> numbers_;  // the numbers that the transaction leaves
   int tries_ = 0;
-  bool is_open_ = false;            // a transaction
+  bool is_open_ = false;            // whether a transaction is open
   std::optional<CommitMark> mark_;  // how it will be remembered; none: it has written nothing yet
 };
 

@@ -1,4 +1,4 @@
-// Writer: one operation behind somebody else's statements, in their transaction.
+// Writer: one operation after another writer's statements, in their transaction.
 #include <utility>
 
 #include "store/postgres/answers.h"
@@ -28,7 +28,8 @@ Result<Outcome> Writer::commit_open(const Operation& operation) {
     pending_.add(tries == 0 ? save_open : return_to_open);
     is_open_ = true;
     last = apply_together(group);
-    // What was done before was committed with its own statements: these here are undone.
+    // The operation was done before, together with the statements of that time. The statements of this transaction are
+    // rolled back.
     if (!last && outcomes_.front().kind != OutcomeKind::committed) {
       undo();
       return std::move(outcomes_.front());

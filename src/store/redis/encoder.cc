@@ -38,6 +38,11 @@ std::string name_of(Reuse reuse) {
   return "never";
 }
 
+template <class One>
+constexpr bool is_of_catalogue =
+    std::is_same_v<One, OpenPool> || std::is_same_v<One, BeatEngine> || std::is_same_v<One, LeaveEngine> ||
+    std::is_same_v<One, PutApp> || std::is_same_v<One, ActivateApp>;
+
 bool is_bare(const core::Reply* reply, const DeliverReply& delivery) {
   return reply == nullptr || reply->activity != delivery.activity;
 }
@@ -58,17 +63,14 @@ OperationEncoder::Answer OperationEncoder::encode(const Operation& operation) {
     return rejected("lanes are islands here: name the one that is meant");
   if (!has_lane_(lane_)) return of_no_lane(operation);
   return std::visit(
-      Overloaded{
-          [this]<class One>(const One& one) -> Answer
-            requires requires(OperationEncoder& encoder) { encoder.run(one);
-}
-{ return run(one); }
-, each_of<OpenPool, BeatEngine, LeaveEngine, PutApp, ActivateApp>([]() -> Answer {
-  invariant(false, "an operation of the catalogue goes to no lane");
-  return rejected("");
-}),
-}  // namespace pawl::store::redis
-,
+      [this]<class One>(const One& one) -> Answer {
+        if constexpr (is_of_catalogue<One>) {
+          invariant(false, "an operation of the catalogue goes to no lane");
+          return rejected("");
+        } else {
+          return run(one);
+        }
+      },
       operation);
 }
 
@@ -100,9 +102,9 @@ void OperationEncoder::put_new_job(Words& words, const Submit& submit, const std
   const core::Message deadline = core::deadline_message(RunId(0));
   const core::Message replaced = replaced_message(RunId(0));
   words.insert(words.end(), {redis::name_of(core::JobKey{submit.name_space, submit.id}), name_of(submit.reuse),
-                             std::string(kind_of(start.body)), core::encode(start.body), text(submit.start_at),
-                             std::string(kind_of(deadline.body)), core::encode(deadline.body), text(submit.deadline),
-                             std::string(kind_of(replaced.body)), core::encode(replaced.body)});
+                             text(submit.follows), std::string(kind_of(start.body)), core::encode(start.body),
+                             text(submit.start_at), std::string(kind_of(deadline.body)), core::encode(deadline.body),
+                             text(submit.deadline), std::string(kind_of(replaced.body)), core::encode(replaced.body)});
   const Words row = new_row(submit, parent);
   words.push_back(text(row.size()));
   words.insert(words.end(), row.begin(), row.end());

@@ -12,7 +12,8 @@ std::string life_words(const core::WorkLife& life) {
   return format("{} {} {} {} {} {} {} {} {} {} {} {}", life.queue_timeout.count(), life.attempt_timeout.count(),
                 life.heartbeat_timeout.count(), life.deadline.micros(), life.at_most_once ? 1 : 0, life.unknown ? 1 : 0,
                 life.queue_by.micros(), life.attempt_by.micros(), life.heartbeat_by.micros(), life.failures,
-                life.failure_code, escape(life.failure));
+                life.failure_code, escape(life.failure)) +
+         (life.trace ? " " + escape(*life.trace) : "");
 }
 
 namespace {
@@ -81,6 +82,7 @@ Result<core::WorkItem> read_item(std::string_view place, std::string_view words,
   life.failures = reader.number<std::uint32_t>();
   life.failure_code = reader.number<std::int32_t>();
   life.failure = reader.text();
+  if (!reader.at_end()) life.trace = reader.text();
   item.input = Payload(std::move(input));
   life.progress = Payload(std::move(progress));
   if (reader.malformed() || !reader.at_end()) return malformed(format("work item {}", item.activity.raw()));

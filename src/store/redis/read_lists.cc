@@ -38,6 +38,7 @@ std::vector<std::string> range_command(const std::string& key, const std::string
 bool matches(const core::JobRow& row, const ListQuery& query) {
   if (query.name_space && *query.name_space != row.name_space) return false;
   if (query.status && *query.status != row.status) return false;
+  if (query.graph && *query.graph != row.graph.name) return false;
   return !query.label || !query.label->open_only || !core::is_closed(row.status);
 }
 
@@ -52,6 +53,8 @@ void go_on_behind(RunRange& range, RunId run, Direction direction) {
 
 Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
   if (query.label && !query.name_space) return Error{ErrorCode::invalid, "a search by label needs a namespace"};
+  if (query.graph && !query.label && !query.status)
+    return Error{ErrorCode::invalid, "a search by graph needs a status"};
   const auto known = committer_.lanes();
   if (!known) return Error{ErrorCode::retry_later, known.error().detail};
   std::vector<core::LaneId> lanes;
@@ -65,7 +68,7 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
     rest.rows_max = query.rows_max - rows.size();
     auto found = query.label ? list_labelled(lane, rest) : list_lane(lane, rest);
     if (!found) return found.error();
-    if (!query.label || !query.label->names_only)
+    if (!query.names_only)
       if (const auto read = read_payloads(lane, *found); !read) return read.error();
     std::move(found->begin(), found->end(), std::back_inserter(rows));
   }
@@ -79,8 +82,8 @@ Result<std::vector<core::JobRow>> Reader::list_lane(core::LaneId lane, const Lis
   std::vector<core::JobRow> rows;
   RunRange range = range_of(lane, query);
   while (rows.size() < query.rows_max && !range.is_empty()) {
-    const std::size_t page =
-        query.name_space ? std::max(limits::page_rows, query.rows_max - rows.size()) : query.rows_max - rows.size();
+    const std::size_t page = query.name_space || query.graph ? std::max(limits::page_rows, query.rows_max - rows.size())
+                                                             : query.rows_max - rows.size();
     Commands commands;
     for (int status = 0; status < statuses; ++status) {
       if (query.status && static_cast<int>(*query.status) != status) continue;

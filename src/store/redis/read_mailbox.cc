@@ -210,4 +210,46 @@ Result<std::optional<StoredMailbox>> Reader::read_mailbox(RunId run) {
   return std::optional<StoredMailbox>(std::move(stored));
 }
 
+Result<std::optional<KeptSignals>> Reader::read_kept(const KeptQuery& query) {
+  const core::LaneId lane = core::lane_of(query.mailbox);
+  const auto row = ask_one(lane, {"HMGET", keys_.of_run(query.mailbox, "run"), "ns", "topic", "key", "name"});
+  if (!row) return row.error();
+  if ((*row)[3].is_nil()) return std::optional<KeptSignals>();
+  KeptSignals kept{{Namespace((*row)[0].text), Topic((*row)[1].text), (*row)[2].text}, {}, {}, {}, {}};
+  Rows rows(keys_, query.mailbox, [&](const Commands& asked) { return ask(lane, asked); });
+  if (const auto filled = fill_kept(rows, query, kept); !filled) return filled.error();
+  return std::optional<KeptSignals>(std::move(kept));
+}
+
+// The names of a lane's mailboxes are in no order: all of them are looked through for a page (without HSCAN, which the
+// least user may not use), but only those of the page are read.
+Result<std::vector<MailboxInfo>> Reader::list_mailboxes(const MailboxQuery& query) {
+  const auto lanes = committer_.lanes();
+  if (!lanes) return Error{ErrorCode::retry_later, lanes.error().detail};
+  std::vector<MailboxInfo> found;
+  for (std::uint32_t number = std::max(core::lane_of(query.after).raw(), 1u); number <= *lanes; ++number) {
+    const core::LaneId lane(number);
+    std::map<RunId, core::MailboxKey> meant;
+    const auto names = ask_one(lane, {"HGETALL", keys_.of_lane(lane, "mailboxes")});
+    if (!names) return names.error();
+    for (std::size_t i = 0; i + 1 < names->list.size(); i += 2) {
+      const auto name = parts_of((*names)[i].text);
+      const auto run = number_in<std::uint64_t>((*names)[i + 1].text);
+      if (!name || name->size() != 3 || !run) return malformed("the name of a mailbox");
+      core::MailboxKey key{Namespace((*name)[0]), Topic((*name)[1]), (*name)[2]};
+      if (query.name_space && *query.name_space != key.name_space) continue;
+      if (query.topic && *query.topic != key.topic) continue;
+      if (RunId(*run) > query.after) meant.emplace(RunId(*run), std::move(key));
+    }
+    for (auto& [run, key] : meant) {
+      if (found.size() == query.rows_max) return found;
+      const auto signals = ask_one(lane, {"HGET", keys_.of_run(run, "run"), "signals"});
+      if (!signals) return signals.error();
+      const auto count = number_in<std::uint64_t>(signals->text).value_or(0);
+      if (count > 0) found.push_back({run, std::move(key), count});
+    }
+  }
+  return found;
+}
+
 }  // namespace pawl::store::redis

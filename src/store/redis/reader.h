@@ -40,8 +40,13 @@ class Reader {
 
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run);
   Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now);
+  Result<std::vector<MailboxInfo>> list_mailboxes(const MailboxQuery& query);
+  Result<std::optional<KeptSignals>> read_kept(const KeptQuery& query);
 
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
+  Result<std::vector<JobCount>> count_jobs();
+  Result<std::vector<TopicWork>> count_work(Instant now);
+  Result<std::vector<EngineInfo>> read_engines(const Pool& pool, Instant now);
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query);
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,

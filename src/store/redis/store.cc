@@ -162,6 +162,15 @@ Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const c
 Result<std::vector<Topic>> Store::read_paused_topics() { return parts_->reader->read_paused_topics(); }
 Result<std::vector<LaneEnd>> Store::read_lane_ends() { return parts_->reader->read_lane_ends(); }
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) { return parts_->reader->list_jobs(query); }
+Result<std::vector<JobCount>> Store::count_jobs() { return parts_->reader->count_jobs(); }
+Result<std::vector<TopicWork>> Store::count_work(Instant now) { return parts_->reader->count_work(now); }
+Result<std::vector<EngineInfo>> Store::read_engines(const Pool& pool, Instant now) {
+  return parts_->reader->read_engines(pool, now);
+}
+Result<std::vector<MailboxInfo>> Store::list_mailboxes(const MailboxQuery& query) {
+  return parts_->reader->list_mailboxes(query);
+}
+Result<std::optional<KeptSignals>> Store::read_kept(const KeptQuery& query) { return parts_->reader->read_kept(query); }
 Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) {
   return parts_->reader->read_measures(query);
 }

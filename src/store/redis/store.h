@@ -71,6 +71,11 @@ class Store final : public pawl::store::Store {
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<LaneEnd>> read_lane_ends() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::vector<JobCount>> count_jobs() override;
+  Result<std::vector<TopicWork>> count_work(Instant now) override;
+  Result<std::vector<EngineInfo>> read_engines(const Pool& pool, Instant now) override;
+  Result<std::vector<MailboxInfo>> list_mailboxes(const MailboxQuery& query) override;
+  Result<std::optional<KeptSignals>> read_kept(const KeptQuery& query) override;
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override;
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) override;
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,

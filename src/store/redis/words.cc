@@ -35,9 +35,10 @@ Fields fields_of(const Reply& reply) {
 
 std::string_view kind_of(const core::Body& body) {
   static constexpr std::string_view names[] = {
-      "start",   "transition", "response", "register", "signal",  "resume", "no-answer", "interrupt",   "pause",
-      "proceed", "redrive",    "verdict",  "time-up",  "reenter", "arrive", "item",      "start-child", "child-done",
-      "end-job", "withdraw",   "expire",   "expand",   "unlabel", "taken",  "refused"};
+      "start",     "transition", "response",    "register",   "signal",      "resume",      "no-answer",
+      "interrupt", "pause",      "proceed",     "redrive",    "verdict",     "time-up",     "reenter",
+      "arrive",    "item",       "start-child", "child-done", "end-job",     "withdraw",    "expire",
+      "expand",    "unlabel",    "taken",       "refused",    "give-answer", "drop-signal", "cancel"};
   static_assert(std::size(names) == std::variant_size_v<core::Body>, "a new kind is named here");
   return names[body.index()];
 }

@@ -1,18 +1,14 @@
 #include "store/sqlite/engine_writer.h"
 
-#include <charconv>
 #include <optional>
 #include <string>
-#include <string_view>
 
+#include "store/sqlite/engine_rows.h"
 #include "store/sqlite/prepared.h"
 
 namespace pawl::store::sqlite {
 
 namespace {
-
-constexpr char lane_end = ',';
-constexpr char topic_end = '\n';
 
 std::string text_of(const std::vector<core::LaneId>& lanes) {
   std::string text;
@@ -24,33 +20,6 @@ std::string text_of(const std::vector<Topic>& topics) {
   std::string text;
   for (const Topic& topic : topics) text += topic.raw() + topic_end;
   return text;
-}
-
-// Calls `take` with each part. False: it refused one, or the last one has no end.
-template <class Take>
-bool take_parts(std::string_view text, char end, const Take& take) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t next = text.find(end, at);
-    if (next == std::string_view::npos || !take(text.substr(at, next - at))) return false;
-    at = next + 1;
-  }
-  return true;
-}
-
-bool read_lanes(std::string_view text, std::vector<core::LaneId>& lanes) {
-  return take_parts(text, lane_end, [&](std::string_view part) {
-    std::uint32_t lane = 0;
-    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), lane);
-    lanes.emplace_back(lane);
-    return error == std::errc{} && stop == part.data() + part.size();
-  });
-}
-
-bool read_topics(std::string_view text, std::vector<Topic>& topics) {
-  return take_parts(text, topic_end, [&](std::string_view part) {
-    topics.emplace_back(std::string(part));
-    return true;
-  });
 }
 
 }  // namespace
@@ -89,13 +58,9 @@ Applied EngineWriter::apply(const BeatEngine& beat) {
   answer::Engines alive;
   Rows rows = read_engines_.query(beat.pool);
   while (rows.next()) {
-    EngineInfo engine;
-    engine.name = std::string(rows.text(0));
-    engine.until = Instant::from_micros(rows.number(1));
-    engine.leaving = rows.number(2) != 0;
-    if (!read_lanes(rows.text(3), engine.holds) || !read_topics(rows.text(4), engine.serves) || rows.malformed())
-      return damaged_row("the row of engine " + engine.name + " is malformed");
-    alive.engines.push_back(std::move(engine));
+    auto engine = engine_row(rows);
+    if (!engine) return damaged_row(engine.error().detail);
+    alive.engines.push_back(std::move(*engine));
   }
   if (rows.failed()) return failed(rows);
   Applied applied{SQLITE_OK, true, {}};

@@ -88,6 +88,7 @@ Applied JobWriter::begin(const Submit& submit, const std::optional<core::ParentL
     }
     if (rows.failed()) return failed(rows);
   }
+  if (is_outrun(submit, holder)) return refused(OutcomeKind::conflict, outrun());
   if (holder != RunId(0)) {
     if (submit.reuse != Reuse::never) {
       Rows rows = read_status_.query(holder);

@@ -179,8 +179,12 @@ TEST_F(LifeTest, no_statement_scans_a_table_that_grows_or_sorts_what_is_due) {
   for (sqlite3* database : {(*writer)->connection().handle(), (*reader)->connection().handle()}) {
     for (const auto& [sql, plan] : plans(database)) {
       ++seen;
-      // Paused topics and lanes have a limit; anything else that is scanned would be scanned at every commit.
-      const bool limited = plan.find("SCAN paused_topics") != std::string::npos || plan == "SCAN lanes\n";
+      // Paused topics, lanes, and counts by graph and status have a limit. Open work is counted when a person asks.
+      // Anything else that is scanned would be scanned at every commit.
+      const bool asked =
+          sql.starts_with("SELECT topic, sum(ready)") && plan.find("USING INDEX work_by_run") != plan.npos;
+      const bool limited = asked || plan.find("SCAN paused_topics") != std::string::npos || plan == "SCAN lanes\n" ||
+                           plan == "SCAN job_counts\n";
       const bool scans = plan.find("SCAN") != plan.find("SCAN CONSTANT ROW");
       EXPECT_TRUE(limited || !scans) << sql << "\n" << plan;
       if (sql.find(">> 47") == std::string::npos) continue;

@@ -82,7 +82,7 @@ TEST_F(ProcessTest, a_second_one_submits_while_the_owner_lives_and_takes_over_wh
   ASSERT_EQ(taken.kind, OutcomeKind::committed) << taken.reason;
   EXPECT_GT(taken.epoch().raw(), *epoch);
   EXPECT_FALSE(taken.lease_until());
-  // Whatever the dead owner had under way is fenced.
+  // Commits that the dead owner had not finished are fenced.
   lane_ = lane;
   epoch_ = core::Epoch(*epoch);
   EXPECT_EQ(kind_of(bundle_for(submitted.run())), OutcomeKind::fenced);

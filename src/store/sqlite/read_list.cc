@@ -12,7 +12,7 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-// ?1, ?2: the first and the last run; ?3: how many.
+// ?1, ?2: the first and the last run; ?3: how many; ?4: without the columns that may be large.
 constexpr const char* in_reach = "run BETWEEN ?1 AND ?2";
 
 // Each of these indexes ends with the run, which is the table's rowid: a page is a range of the index.
@@ -25,9 +25,9 @@ std::string matching(const std::string& columns, const char* order, const char* 
 // status filters out.
 std::string labelled(const std::string& columns, const char* order, const char* index, const char* of_key) {
   return format(
-      "SELECT {} FROM (SELECT run AS labelled FROM labels {} WHERE namespace = ?4 AND graph = ?5 AND name = ?6"
-      " AND value = ?7 AND {} AND {}) CROSS JOIN jobs ON run = labelled"
-      " WHERE (?9 IS NULL OR status = ?9) AND (NOT ?10 OR status NOT BETWEEN 1 AND 3)"
+      "SELECT {} FROM (SELECT run AS labelled FROM labels {} WHERE namespace = ?5 AND graph = ?6 AND name = ?7"
+      " AND value = ?8 AND {} AND {}) CROSS JOIN jobs ON run = labelled"
+      " WHERE (?10 IS NULL OR status = ?10) AND (NOT ?11 OR status NOT BETWEEN 1 AND 3)"
       " ORDER BY labelled {} LIMIT ?3",
       columns, index, of_key, in_reach, order);
 }
@@ -49,7 +49,7 @@ Reach reach_of(const ListQuery& query) {
 
 }  // namespace
 
-Status Reader::prepare_lists(const std::string& columns, const std::string& names) {
+Status Reader::prepare_lists(const std::string& columns) {
   for (const Direction direction : {Direction::up, Direction::down}) {
     Lists& lists = lists_[static_cast<std::size_t>(direction)];
     const char* order = direction == Direction::up ? "ASC" : "DESC";
@@ -58,13 +58,14 @@ Status Reader::prepare_lists(const std::string& columns, const std::string& name
       std::string sql;
     } entries[] = {
         {&lists.all, matching(columns, order, "", "")},
-        {&lists.of_namespace, matching(columns, order, "INDEXED BY jobs_by_namespace", "namespace = ?4 AND")},
-        {&lists.of_status, matching(columns, order, "INDEXED BY jobs_by_status", "status = ?4 AND")},
+        {&lists.of_namespace, matching(columns, order, "INDEXED BY jobs_by_namespace", "namespace = ?5 AND")},
+        {&lists.of_status, matching(columns, order, "INDEXED BY jobs_by_status", "status = ?5 AND")},
         {&lists.of_both,
-         matching(columns, order, "INDEXED BY jobs_by_namespace_and_status", "namespace = ?4 AND status = ?5 AND")},
-        {&lists.labelled, labelled(columns, order, "INDEXED BY labels_by_value", "?8 IS NULL")},
-        {&lists.labelled_key, labelled(columns, order, "", "key = ?8")},
-        {&lists.labelled_names, labelled(names, order, "", "key = ?8")},
+         matching(columns, order, "INDEXED BY jobs_by_namespace_and_status", "namespace = ?5 AND status = ?6 AND")},
+        {&lists.of_graph, matching(columns, order, "INDEXED BY jobs_by_graph",
+                                   "graph = ?5 AND status = ?6 AND (?7 IS NULL OR namespace = ?7) AND")},
+        {&lists.labelled, labelled(columns, order, "INDEXED BY labels_by_value", "?9 IS NULL")},
+        {&lists.labelled_key, labelled(columns, order, "", "key = ?9")},
     };
     for (const auto& entry : entries) {
       const int rc = entry.statement->prepare(connection_->handle(), entry.sql.c_str());
@@ -97,15 +98,17 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
   Lists& lists = lists_[static_cast<std::size_t>(query.direction)];
   const Reach reach = reach_of(query);
   const std::size_t most = query.rows_max;
-  Statement& by_label = !label || !label->key ? lists.labelled
-                        : label->names_only   ? lists.labelled_names
-                                              : lists.labelled_key;
-  Rows rows = label ? by_label.query(reach.first, reach.last, most, *space, label->graph, label->name, label->value,
-                                     label->key, status, label->open_only)
-              : space && status ? lists.of_both.query(reach.first, reach.last, most, *space, *status)
-              : space           ? lists.of_namespace.query(reach.first, reach.last, most, *space)
-              : status          ? lists.of_status.query(reach.first, reach.last, most, *status)
-                                : lists.all.query(reach.first, reach.last, most);
+  const bool names = query.names_only;
+  Statement& by_label = label && label->key ? lists.labelled_key : lists.labelled;
+  const bool of_graph = query.graph && !label;
+  if (of_graph && !status) return Error{ErrorCode::invalid, "a search by graph needs a status"};
+  Rows rows = label      ? by_label.query(reach.first, reach.last, most, names, *space, label->graph, label->name,
+                                          label->value, label->key, status, label->open_only)
+              : of_graph ? lists.of_graph.query(reach.first, reach.last, most, names, *query.graph, *status, space)
+              : space && status ? lists.of_both.query(reach.first, reach.last, most, names, *space, *status)
+              : space           ? lists.of_namespace.query(reach.first, reach.last, most, names, *space)
+              : status          ? lists.of_status.query(reach.first, reach.last, most, names, *status)
+                                : lists.all.query(reach.first, reach.last, most, names);
   while (rows.next()) {
     auto row = job_row(rows);
     if (row) {

@@ -53,6 +53,9 @@ Status Reader::prepare_mailbox() {
   } statements[] = {
       {&mailbox_, "SELECT namespace, topic, key, rev, bundle, next_entry FROM mailboxes WHERE run = ?1"},
       {&entries_, "SELECT seq, guid, expires_at, taker, body FROM mailbox_entries WHERE run = ?1 ORDER BY seq"},
+      {&mailbox_list_,
+       "SELECT run, namespace, topic, key, signals FROM mailboxes WHERE run > ?1 AND signals > 0"
+       " AND (?2 IS NULL OR namespace = ?2) AND (?3 IS NULL OR topic = ?3) ORDER BY run LIMIT ?4"},
       // The ids come from the index alone, so that only the messages of the page are read.
       {&page_inbox_,
        "SELECT guid, redeliveries, body, 0 FROM inbox WHERE id IN"
@@ -192,6 +195,32 @@ Result<std::optional<MailboxPage>> Reader::read_mailbox_page(RunId run, const Ma
   MailboxSource source(*this, page.state);
   if (const auto filled = fill_page(source, size, now, page); !filled) return filled.error();
   return std::optional<MailboxPage>(std::move(page));
+}
+
+Result<std::vector<MailboxInfo>> Reader::list_mailboxes(const MailboxQuery& query) {
+  std::vector<MailboxInfo> found;
+  Rows rows = mailbox_list_.query(query.after, query.name_space, query.topic, query.rows_max);
+  while (rows.next()) {
+    found.push_back(
+        {RunId(rows.word(0)),
+         {Namespace(std::string(rows.text(1))), Topic(std::string(rows.text(2))), std::string(rows.text(3))},
+         rows.word(4)});
+    if (rows.malformed()) return Error{ErrorCode::corrupt, "the row of a mailbox is malformed"};
+  }
+  if (rows.failed()) return error(rows);
+  return found;
+}
+
+Result<std::optional<KeptSignals>> Reader::read_kept(const KeptQuery& query) {
+  const Snapshot snapshot(begin_, end_);
+  if (snapshot.code() != SQLITE_OK) return connection_->error(snapshot.code(), "read");
+  const auto row = read_mailbox_row(query.mailbox);
+  if (!row) return row.error();
+  if (!*row) return std::optional<KeptSignals>();
+  KeptSignals kept{(*row)->key, {}, {}, {}, {}};
+  MailboxSource source(*this, **row);
+  if (const auto filled = fill_kept(source, query, kept); !filled) return filled.error();
+  return std::optional<KeptSignals>(std::move(kept));
 }
 
 }  // namespace pawl::store::sqlite

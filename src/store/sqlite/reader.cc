@@ -33,7 +33,9 @@ Status Reader::prepare() {
   const std::string jobs = format("SELECT {} FROM jobs ", job_columns);
   const std::string job = jobs + "WHERE run = ?1";
   std::string names = job_columns;
-  for (const char* large : {" result,", " data,"}) names.replace(names.find(large), std::strlen(large), " NULL,");
+  for (const char* large : {" result,", " data,"})
+    names.replace(names.find(large), std::strlen(large),
+                  format(" CASE WHEN ?4 THEN NULL ELSE{} END,", std::string(large, std::strlen(large) - 1)));
   // The row of a running job, without the columns that may be large.
   std::string ended = job_columns;
   for (const char* large : {" result,", " data,"})
@@ -88,8 +90,10 @@ Status Reader::prepare() {
     const int rc = entry.statement->prepare(connection_->handle(), entry.sql);
     if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
   }
-  const auto lists = prepare_lists(job_columns, names);
+  const auto lists = prepare_lists(names);
   if (!lists) return lists;
+  const auto counts = prepare_counts();
+  if (!counts) return counts;
   const auto mailbox = prepare_mailbox();
   if (!mailbox) return mailbox;
   const auto due = prepare_due();

@@ -52,6 +52,8 @@ class Reader {
   // read_mailbox.cc
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run);
   Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now);
+  Result<std::vector<MailboxInfo>> list_mailboxes(const MailboxQuery& query);
+  Result<std::optional<KeptSignals>> read_kept(const KeptQuery& query);
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max);
   Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max);
   Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max);
@@ -61,6 +63,10 @@ class Reader {
   // read_list.cc
   Result<std::vector<LaneEnd>> read_lane_ends();
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
+  // read_counts.cc
+  Result<std::vector<JobCount>> count_jobs();
+  Result<std::vector<TopicWork>> count_work(Instant now);
+  Result<std::vector<EngineInfo>> read_engines(const Pool& pool, Instant now);
   // read_label.cc
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query);
@@ -94,8 +100,10 @@ class Reader {
   Result<std::optional<core::MailboxState>> read_mailbox_row(RunId run);
   Result<std::optional<StoredMailbox>> read_mailbox_rows(RunId run);
 
-  // read_list.cc: the columns of a job's row, and the same without the columns that may be large.
-  Status prepare_lists(const std::string& columns, const std::string& names);
+  // read_list.cc: the columns of a job's row; ?4: without those that may be large.
+  Status prepare_lists(const std::string& columns);
+  // read_counts.cc
+  Status prepare_counts();
   // read_label.cc
   Status prepare_labels();
   // read_outbox.cc
@@ -118,13 +126,15 @@ class Reader {
   Statement mailbox_, entries_;
   Statement waiting_, work_, work_places_;
   Statement page_inbox_, page_registrations_, page_heads_, page_signals_, page_offers_, page_registration_, page_offer_;
+  Statement mailbox_list_;
   Statement app_, apps_;
   Statement outbox_;
   struct Lists {
-    Statement all, of_namespace, of_status, of_both, labelled, labelled_key, labelled_names;
+    Statement all, of_namespace, of_status, of_both, of_graph, labelled, labelled_key;
   };
   std::array<Lists, 2> lists_;  // by direction
   Statement lane_ends_;
+  Statement job_counts_, topic_work_, engines_;
   Statement measures_, announcements_, announcements_of_topic_, announcements_of_run_;
   DuplexReads duplex_;
 };

@@ -1,6 +1,7 @@
 #include "store/sqlite/schema.h"
 
 #include "base/format.h"
+#include "store/sqlite/schema_counts.h"
 #include "store/sqlite/schema_cursors.h"
 #include "store/sqlite/schema_engines.h"
 #include "store/sqlite/schema_graphs.h"
@@ -233,9 +234,9 @@ CREATE VIEW duplex_view AS
   FROM duplex_cells c LEFT JOIN jobs j ON j.run = c.run;
 )sql";
 
-constexpr const char* all_steps[] = {first_schema,  life_schema,    duplex_schema,     graphs_schema,
-                                     labels_schema, secret_schema,  mailboxes_schema,  streams_schema,
-                                     outbox_schema, engines_schema, signal_ids_schema, cursors_schema};
+constexpr const char* all_steps[] = {first_schema,      life_schema,      duplex_schema,  graphs_schema, labels_schema,
+                                     secret_schema,     mailboxes_schema, streams_schema, outbox_schema, engines_schema,
+                                     signal_ids_schema, cursors_schema,   counts_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   const auto current = connection.read_number("PRAGMA user_version");

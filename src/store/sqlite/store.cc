@@ -1,11 +1,15 @@
 #include "store/sqlite/store.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <utility>
 
@@ -25,6 +29,18 @@
 namespace pawl::store::sqlite {
 
 namespace {
+
+Status sync_file(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  for (const std::string& one : {path, folder.empty() ? std::string(".") : folder}) {
+    const int file = ::open(one.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool synced = file >= 0 && ::fsync(file) == 0;
+    const std::string why = synced ? "" : std::strerror(errno);
+    if (file >= 0) ::close(file);
+    if (!synced) return Error{ErrorCode::retry_later, format("{} cannot be written to the disk: {}", one, why)};
+  }
+  return {};
+}
 
 constexpr int log_frame_head_bytes = 24;
 
@@ -476,6 +492,21 @@ Result<std::vector<LaneEnd>> Store::read_lane_ends() {
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   return parts_->with_reader([&](Reader& reader) { return reader.list_jobs(query); });
 }
+Result<std::vector<JobCount>> Store::count_jobs() {
+  return parts_->with_reader([&](Reader& reader) { return reader.count_jobs(); });
+}
+Result<std::vector<TopicWork>> Store::count_work(Instant now) {
+  return parts_->with_reader([&](Reader& reader) { return reader.count_work(now); });
+}
+Result<std::vector<EngineInfo>> Store::read_engines(const Pool& pool, Instant now) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_engines(pool, now); });
+}
+Result<std::vector<MailboxInfo>> Store::list_mailboxes(const MailboxQuery& query) {
+  return parts_->with_reader([&](Reader& reader) { return reader.list_mailboxes(query); });
+}
+Result<std::optional<KeptSignals>> Store::read_kept(const KeptQuery& query) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_kept(query); });
+}
 Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_measures(query); });
 }
@@ -493,6 +524,21 @@ Result<std::vector<AppInfo>> Store::list_apps(const Namespace& name_space) {
 
 Result<Page<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_outbox(lane, rows_max); });
+}
+
+Status Store::copy_to(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored))
+    return Error{ErrorCode::already_exists, format("{} exists; a copy needs a name of its own", path)};
+  return parts_->with_reader([&](Reader& reader) -> Status {
+    std::string quoted;
+    for (const char c : path) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+    // Readers may not write; what is written here is another file.
+    Connection& connection = reader.connection();
+    const auto copied = connection.execute(format("PRAGMA query_only = OFF; VACUUM INTO '{}'", quoted).c_str());
+    const auto again = connection.execute("PRAGMA query_only = ON");
+    return !copied ? copied : !again ? again : sync_file(path);
+  });
 }
 
 Status Store::verify() {

@@ -85,6 +85,11 @@ class Store final : public pawl::store::Store {
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<LaneEnd>> read_lane_ends() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::vector<JobCount>> count_jobs() override;
+  Result<std::vector<TopicWork>> count_work(Instant now) override;
+  Result<std::vector<EngineInfo>> read_engines(const Pool& pool, Instant now) override;
+  Result<std::vector<MailboxInfo>> list_mailboxes(const MailboxQuery& query) override;
+  Result<std::optional<KeptSignals>> read_kept(const KeptQuery& query) override;
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override;
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) override;
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
@@ -116,6 +121,8 @@ class Store final : public pawl::store::Store {
   Stats stats() const;
   // Reads the whole file and checks every page, row and index entry: slow. `corrupt` lists what it found.
   Status verify();
+  // A copy of the whole file at one moment, made beside all that goes on. There must be nothing at the path.
+  Status copy_to(const std::string& path);
 
  private:
   class Parts;

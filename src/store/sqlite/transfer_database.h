@@ -24,7 +24,8 @@ inline constexpr SqlTable duplex_stream{
     "duplex_stream",
     "id, run, guid, lane, kind, node, place, topic, status, code, number, data, claim, epoch, free_at, claims,"
     " given_back, done"};
-inline constexpr SqlTable own[] = {lanes, paused_topics, measures, duplex_stream};
+inline constexpr SqlTable job_counts{"job_counts", "", "graph, status, jobs"};  // triggers write it with the jobs
+inline constexpr SqlTable own[] = {lanes, paused_topics, measures, duplex_stream, job_counts};
 }  // namespace tables
 
 class TransferDatabase {

@@ -47,7 +47,7 @@ function deliver.start_child(message)
   for i = 1, #new.row, 2 do
     if new.row[i] == "at" then new.row[i + 1] = text(now) end
   end
-  local begun = jobs.begin(new.name, new.reuse, new.row, new.start, new.deadline, new.replaced)
+  local begun = jobs.begin(new)
   if begun[1] ~= "exists" then return begun end
   local parent = call("HGET", keys_of(begun[3]).hash, "parent")
   if parent and string.match(parent, "^%S+ %S+ (%S+)") == message.request then return already_done(begun[3]) end

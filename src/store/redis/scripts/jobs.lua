@@ -35,15 +35,19 @@ function jobs.next_run()
 end
 
 -- The start key, the row and the first messages of a new job. `row`: the fields of its hash.
-function jobs.begin(name, reuse, row, start, deadline, replaced)
+function jobs.begin(new)
+  local name, row, start, deadline, replaced = new.name, new.row, new.start, new.deadline, new.replaced
   local holder = holder_of(name)
+  if new.follows ~= "0" and not (holder and holder.run == new.follows) then
+    return conflict("the run that it follows no longer has the id: it was removed, or another run goes on for it")
+  end
   local open = nil
   if holder then
     local of = keys_of(holder.run)
     local status = call("HGET", of.hash, "status")
     local is_open = status and not closed[status]
     local over = holder.expires ~= "" and tonumber(holder.expires) <= now
-    if is_taken(reuse, is_open, over) then return answer("exists", "", holder.run) end
+    if is_taken(new.reuse, is_open, over) then return answer("exists", "", holder.run) end
     if is_open then open = {of = of, status = status} end
   end
   local run, names = jobs.next_run()
@@ -69,7 +73,7 @@ end
 
 -- The arguments of a new job, as Submit and a parent's StartChild have them.
 function jobs.take_new()
-  local new = {name = take(), reuse = take()}
+  local new = {name = take(), reuse = take(), follows = take()}
   new.start = {kind = take(), body = take(), at = take()}
   new.deadline = {kind = take(), body = take(), at = take()}
   new.replaced = {kind = take(), body = take()}
@@ -78,8 +82,7 @@ function jobs.take_new()
 end
 
 function operations.submit()
-  local new = jobs.take_new()
-  return jobs.begin(new.name, new.reuse, new.row, new.start, new.deadline, new.replaced)
+  return jobs.begin(jobs.take_new())
 end
 
 local function drop_announcement(seq)

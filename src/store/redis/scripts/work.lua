@@ -11,7 +11,7 @@ local work = {}
 local words_of_item = {"number", "order", "unlocks", "wake", "topic", "token", "request", "next_run", "next_token", "epoch",
                        "lease", "runs", "priority", "visible", "held", "plain", "worker", "queue_timeout", "attempt_timeout",
                        "heartbeat_timeout", "deadline", "at_most_once", "unknown", "queue_by", "attempt_by", "heartbeat_by",
-                       "failures", "failure_code", "failure"}
+                       "failures", "failure_code", "failure", "trace"}
 local first_word_of_life = 18
 local until_decided = "9223372036854775807"  -- for an item whose error waits for the job's decision
 local due_per_claim = 1000
@@ -189,6 +189,7 @@ end
 -- core::apply_change
 function work.apply_change(item, change)
   item.visible = change.visible
+  item.trace = nil  -- only if there is one
   for i, word in ipairs(split(change.life)) do item[words_of_item[first_word_of_life - 1 + i]] = word end
   if change.release == "1" then item.token, item.worker, item.epoch, item.lease = "0", "%", "0", "0" end
 end

@@ -1,4 +1,4 @@
-#include "cli/job_json.h"
+#include "serve/job_json.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "mapping/json_parse.h"
 
-namespace pawl::cli {
+namespace pawl {
 
 namespace {
 
@@ -89,9 +89,14 @@ json::object object_of(const ActivityView& activity) {
   json::array messages;
   for (const MessageView& message : activity.messages)
     messages.push_back(json::object{{"ledger", message.ledger}, {"explanation", message.explanation}});
+  json::array attempts;
+  for (const AttemptView& attempt : activity.attempts)
+    attempts.push_back(json::object{{"at", time_of(attempt.at)}, {"code", attempt.code}, {"error", attempt.error}});
   return {{"name", activity.name.raw()},
           {"kind", activity.kind ? json::value(json::string(name_of(*activity.kind))) : json::value(nullptr)},
           {"address", activity.address},
+          {"parent", activity.parent ? json::value(*activity.parent) : json::value(nullptr)},
+          {"plane", activity.plane},
           {"ledger", activity.ledger},
           {"explanation", activity.explanation},
           {"status", json::string(name_of(activity.status))},
@@ -102,6 +107,8 @@ json::object object_of(const ActivityView& activity) {
           {"input", value_of(activity.input)},
           {"input_sure", activity.input_sure},
           {"output", value_of(activity.output)},
+          {"carried", activity.carried},
+          {"attempts", std::move(attempts)},
           {"child", activity.child.empty() ? json::value(nullptr) : json::value(activity.child)},
           {"waits_for", activity.waits_for ? json::value(object_of(*activity.waits_for)) : json::value(nullptr)},
           {"work", activity.work ? json::value(object_of(*activity.work)) : json::value(nullptr)},
@@ -124,6 +131,11 @@ json::object object_of(const JobDetail& detail) {
   json::array obstacles;
   for (const std::string& text : detail.obstacles) obstacles.emplace_back(text);
   object["obstacles"] = std::move(obstacles);
+  json::array earlier;
+  for (const EarlierRunView& run : detail.earlier)
+    earlier.push_back(json::object{
+        {"run", run_text(run.run)}, {"ended_at", time_of(run.ended_at)}, {"code", run.code}, {"reason", run.reason}});
+  object["earlier"] = std::move(earlier);
   object["collation_key"] = detail.collation_key;
   return object;
 }
@@ -165,7 +177,11 @@ std::string jobs_json(const std::vector<JobView>& jobs) {
   return text_of(rows);
 }
 
-std::string job_json(const JobDetail& detail) { return text_of(object_of(detail)); }
+std::string job_json(const JobDetail& detail, const std::string& app_version) {
+  json::object object = object_of(detail);
+  object["app_version"] = app_version;
+  return text_of(object);
+}
 
 std::string export_json(const JobDetail& detail, const ReadChild& read_child) {
   return text_of(family_of(detail, read_child, 0));
@@ -186,6 +202,86 @@ std::string announcement_json(const Announcement& said) {
                               {"data", value_of(said.data)}});
 }
 
+std::string_view name_of(Event::Kind kind) {
+  using Kind = Event::Kind;
+  switch (kind) {
+    case Kind::job_started:
+      return "job_started";
+    case Kind::activity_opened:
+      return "activity_opened";
+    case Kind::activity_pending:
+      return "activity_pending";
+    case Kind::activity_closed:
+      return "activity_closed";
+    case Kind::job_closed:
+      return "job_closed";
+    case Kind::job_parked:
+      return "job_parked";
+    case Kind::activity_retried:
+      return "activity_retried";
+    case Kind::activity_unknown:
+      return "activity_unknown";
+    case Kind::job_paused:
+      return "job_paused";
+    case Kind::job_resumed:
+      return "job_resumed";
+    case Kind::job_announced:
+      return "job_announced";
+  }
+  return "";
+}
+
+std::string event_json(const Event& event, const std::string& id, bool output_left_out) {
+  json::object object{{"id", id},
+                      {"kind", json::string(name_of(event.kind))},
+                      {"namespace", event.name_space.raw()},
+                      {"job", event.job.raw()},
+                      {"run", run_text(event.run)},
+                      {"graph", event.graph.raw()},
+                      {"at", time_of(event.at)}};
+  if (!event.activity.raw().empty()) {
+    object["activity"] = event.activity.raw();
+    object["activity_kind"] =
+        event.activity_kind ? json::value(json::string(name_of(*event.activity_kind))) : json::value(nullptr);
+    object["address"] = event.address;
+    object["code"] = event.code;
+  }
+  if (event.kind == Event::Kind::job_announced) object["code"] = event.code;
+  if (!event.output.empty()) object["output"] = value_of(event.output);
+  if (output_left_out) {
+    object["output"] = nullptr;
+    object["output_left_out"] = true;
+  }
+  if (event.waits_for) object["waits_for"] = object_of(*event.waits_for);
+  return text_of(object);
+}
+
+namespace {
+
+json::object object_of(const AppVersion& version) {
+  json::array topics;
+  for (const std::string& topic : version.topics) topics.emplace_back(topic);
+  return {{"app", version.app},
+          {"version", version.version},
+          {"active", version.active},
+          {"deployed_at", time_of(version.deployed_at)},
+          {"topics", std::move(topics)}};
+}
+
+}  // namespace
+
+std::string app_json(const AppVersion& version) { return text_of(object_of(version)); }
+
+std::string apps_json(const std::vector<AppVersion>& versions) {
+  json::array rows;
+  for (const AppVersion& version : versions) rows.push_back(object_of(version));
+  return text_of(rows);
+}
+
+std::string started_json(const std::string& name_space, const std::string& id, RunId run, bool created) {
+  return text_of(json::object{{"id", id}, {"namespace", name_space}, {"run", run_text(run)}, {"created", created}});
+}
+
 std::string done_json(RunId run) { return text_of(json::object{{"ok", true}, {"run", run_text(run)}}); }
 
-}  // namespace pawl::cli
+}  // namespace pawl

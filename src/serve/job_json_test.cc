@@ -1,11 +1,11 @@
-#include "cli/job_json.h"
+#include "serve/job_json.h"
 
 #include <gtest/gtest.h>
 #include <boost/json.hpp>
 
 #include <limits>
 
-namespace pawl::cli {
+namespace pawl {
 
 namespace {
 
@@ -30,7 +30,7 @@ std::string run_in(const std::string& text) { return std::string(json::parse(tex
 TEST(job_json, the_run_of_the_last_lane_is_text_in_every_document) {
   const JobDetail detail = job_of(last_run);
   EXPECT_EQ(run_in(job_json(detail.job)), last_run_text);
-  EXPECT_EQ(run_in(job_json(detail)), last_run_text);
+  EXPECT_EQ(run_in(job_json(detail, "1")), last_run_text);
   EXPECT_EQ(json::parse(jobs_json({detail.job})).at(0).at("run").as_string(), last_run_text);
   EXPECT_EQ(run_in(done_json(last_run)), last_run_text);
   Announcement said;
@@ -50,4 +50,4 @@ TEST(job_json, so_are_the_runs_of_the_children_in_an_export) {
 
 }  // namespace
 
-}  // namespace pawl::cli
+}  // namespace pawl

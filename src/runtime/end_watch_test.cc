@@ -1,0 +1,87 @@
+#include "runtime/end_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <vector>
+
+namespace pawl::runtime {
+namespace {
+
+class EndWatches : public testing::Test {
+ protected:
+  Result<std::optional<JobView>> look(RunId run) {
+    const std::lock_guard lock(mutex_);
+    if (!ended_.contains(run)) return std::optional<JobView>();
+    JobView view;
+    view.run = run;
+    return std::optional(view);
+  }
+  void end(RunId run) {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_.insert(run);
+    }
+    watch_.tell(run);
+  }
+  // What the callback was called with.
+  std::future<Result<JobView>> watch(RunId run) {
+    auto promise = std::make_shared<std::promise<Result<JobView>>>();
+    watch_.watch(run, [promise](Result<JobView> end) { promise->set_value(std::move(end)); });
+    return promise->get_future();
+  }
+  static bool waits(std::future<Result<JobView>>& future) {
+    return future.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
+  }
+
+  static constexpr std::size_t callbacks_max = 3;
+  std::mutex mutex_;
+  std::set<RunId> ended_;
+  EndWatch watch_{[this](RunId run) { return look(run); }, [] { return true; }, [](const std::string&) {},
+                  callbacks_max};
+};
+
+TEST_F(EndWatches, count_callbacks_and_not_jobs) {
+  std::vector<std::future<Result<JobView>>> one;
+  for (std::size_t i = 0; i < callbacks_max; ++i) one.push_back(watch(RunId(1)));
+  for (auto& future : one) EXPECT_TRUE(waits(future));
+  const auto refused = watch(RunId(1)).get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::over_limit);
+  EXPECT_EQ(refused.error().detail, "3 callbacks wait for the ends of jobs already (ends_watched_max)");
+}
+
+TEST_F(EndWatches, have_room_again_once_callbacks_were_called) {
+  std::vector<std::future<Result<JobView>>> one;
+  for (std::size_t i = 0; i < callbacks_max; ++i) one.push_back(watch(RunId(1)));
+  end(RunId(1));
+  for (auto& future : one) EXPECT_EQ(future.get()->run, RunId(1));
+  for (std::size_t i = 0; i < callbacks_max; ++i) {
+    auto next = watch(RunId(2));
+    EXPECT_TRUE(waits(next));
+  }
+}
+
+TEST_F(EndWatches, have_room_again_once_nobody_waits) {
+  for (std::size_t i = 0; i < 10 * callbacks_max; ++i) {
+    bool called = false;
+    const auto number = watch_.watch(RunId(1), [&](const Result<JobView>&) { called = true; });
+    ASSERT_NE(number, 0u) << i;
+    watch_.unwatch(RunId(1), number);
+    EXPECT_FALSE(called);
+  }
+  auto other = watch(RunId(2));
+  end(RunId(2));
+  EXPECT_EQ(other.get()->run, RunId(2));
+}
+
+TEST_F(EndWatches, tell_what_is_left_that_they_are_closed) {
+  auto left = watch(RunId(1));
+  watch_.close(Error{ErrorCode::retry_later, "stopped"});
+  EXPECT_EQ(left.get().error().detail, "stopped");
+  EXPECT_EQ(watch(RunId(2)).get().error().detail, "stopped");
+}
+
+}  // namespace
+}  // namespace pawl::runtime

@@ -138,6 +138,7 @@ constexpr Named all_bugs[] = {
     {SeededBug::marker_without_guard, "marker_without_guard"},
     {SeededBug::marker_outside_commit, "marker_outside_commit"},
     {SeededBug::epoch_unchecked, "epoch_unchecked"},
+    {SeededBug::first_step_for_another, "first_step_for_another"},
     {SeededBug::epoch_not_raised, "epoch_not_raised"},
     {SeededBug::lease_by_own_clock, "lease_by_own_clock"},
     {SeededBug::fenced_ignored, "fenced_ignored"},

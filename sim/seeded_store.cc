@@ -45,12 +45,17 @@ Outcome SeededStore::put(const Operation& operation) { return std::move(inner_.c
 Result<std::vector<Outcome>> SeededStore::commit(std::span<const Operation> group) {
   if (seeded(SeededBug::none)) return inner_.commit(group);
   std::vector<Outcome> outcomes;
-  for (Operation operation : group) {
+  store::FirstSteps first_steps;  // the operations go on one by one
+  for (const Operation& given : group) {
+    Operation operation = given;
     forge_guards(operation);
-    const auto* bundle = std::get_if<core::Bundle>(&operation);
+    const auto refusal = first_steps.refusal_of(given);
+    auto* bundle = std::get_if<core::Bundle>(&operation);
+    if (bundle != nullptr) bundle->with_submit = refusal && !seeded(SeededBug::first_step_for_another);
     if (bundle != nullptr && seeded(SeededBug::effect_before_guards))
       dynamic_cast<EffectStore&>(inner_).write(bundle->id);
     outcomes.push_back(commit_one(operation));
+    first_steps.applied(given, outcomes.back());
   }
   return outcomes;
 }

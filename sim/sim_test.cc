@@ -21,6 +21,7 @@ namespace {
 TEST(FusionTest, both_modes_end_in_the_same_ledgers_over_all_scenarios) {
   std::size_t compared = 0;
   std::size_t wanted = 0;
+  std::size_t first_steps = 0;
   for (const Scenario& scenario : all_scenarios())
     for (const std::uint32_t engines : {1u, 2u})
       for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -38,7 +39,10 @@ TEST(FusionTest, both_modes_end_in_the_same_ledgers_over_all_scenarios) {
         compared += fused.canonical.size();  // removed jobs cannot be compared
         wanted += scenario.jobs.size();
         ASSERT_LE(fused.bundles, alone.bundles);
+        first_steps += fused.first_steps;
+        ASSERT_EQ(alone.first_steps, 0u);
       }
+  EXPECT_GT(first_steps * 4, wanted) << "many jobs take their first step in the group of their submit";
   EXPECT_GT(compared * 10, wanted * 8) << "most jobs must be there to be compared";
 }
 

@@ -24,9 +24,22 @@ Result<std::vector<store::Outcome>> WatchStore::commit(std::span<const store::Op
     if (prints_)
       std::printf("%12lld  %s\n", static_cast<long long>(inner_.now().micros() % 10'000'000'000),
                   describe(group[i], outcome).c_str());
+    check_first_step(group.first(i + 1), *result);
     std::visit([&](const auto& operation) { note(operation, outcome); }, group[i]);
   }
   return result;
+}
+
+// The last one, if it is a first step with its submit, changes only the job of the submit before it.
+void WatchStore::check_first_step(std::span<const store::Operation> group,
+                                  const std::vector<store::Outcome>& outcomes) {
+  const auto* bundle = std::get_if<core::Bundle>(&group.back());
+  const std::size_t at = group.size() - 1;
+  if (bundle == nullptr || !bundle->with_submit || !outcomes[at].done()) return;
+  ++figures_.first_steps;
+  const auto* submit = at == 0 ? nullptr : std::get_if<store::Submit>(&group[at - 1]);
+  if (submit == nullptr || outcomes[at - 1].kind != OutcomeKind::committed || outcomes[at - 1].run() != bundle->entity)
+    verdict_.fail("identity", format("the first step of run {} was decided for another job", bundle->entity.raw()));
 }
 
 WatchStore::ShadowJob* WatchStore::find(RunId run) {

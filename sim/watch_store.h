@@ -52,6 +52,7 @@ using core::Graph;
 struct WatchFigures {
   std::uint64_t operations = 0;
   std::uint64_t bundles = 0;
+  std::uint64_t first_steps = 0;     // of these, in the group of their submit
   std::uint64_t rows_max = 0;        // of one bundle
   std::uint64_t sent_across = 0;     // to an entity of another lane
   std::uint64_t start_wait_max = 0;  // bundles of all jobs between a job's submit and its own first one
@@ -227,6 +228,7 @@ class WatchStore final : public store::ForwardStore {
   void note(const store::DropKeys& drop, const store::Outcome& outcome);
   void note(const store::PauseTopic& pause, const store::Outcome& outcome);
   void note(const store::DropOutbox& drop, const store::Outcome& outcome);
+  void check_first_step(std::span<const store::Operation> group, const std::vector<store::Outcome>& outcomes);
   void note(const store::OpenPool&, const store::Outcome&) {}
   void note(const store::BeatEngine&, const store::Outcome&) {}
   void note(const store::LeaveEngine&, const store::Outcome&) {}

@@ -207,6 +207,7 @@ WorldReport World::run() {
   report_.runs = journal_.begins();
   report_.rows_max = watch_.figures().rows_max;
   report_.bundles = watch_.figures().bundles;
+  report_.first_steps = watch_.figures().first_steps;
   report_.sent_across = watch_.figures().sent_across;
   report_.reads_failed = store_.reads_failed();
   return report_;

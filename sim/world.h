@@ -100,6 +100,7 @@ struct WorldReport {
   std::uint64_t runs = 0;  // attempts of activities
   std::uint64_t rows_max = 0;
   std::uint64_t bundles = 0;
+  std::uint64_t first_steps = 0;
   std::uint64_t sent_across = 0;  // messages between entities of different lanes
   std::uint64_t stops = 0;
   std::uint64_t letters_disturbed = 0;  // between islands

@@ -80,6 +80,7 @@ enum class SeededBug : std::uint8_t {
   marker_without_guard,     // the store does not compare the rev
   marker_outside_commit,    // a message is acknowledged although its bundle was refused
   epoch_unchecked,          // the store lets a fenced owner commit
+  first_step_for_another,   // a job's first step counts although another job got the number it was decided for
   epoch_not_raised,         // a new owner gets its predecessor's epoch
   lease_by_own_clock,       // a lease is compared with a clock that runs ahead
   stale_worker_accepted,    // a reply counts, whatever its token

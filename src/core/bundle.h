@@ -163,6 +163,9 @@ struct Bundle {
   std::vector<Write> writes;
   // Of activities that close: the attributes of their spans. For observers; no store keeps them.
   std::vector<std::pair<ActivitySeq, Payload>> telemetry{};
+  // The first step of a job that is submitted right before it, in the same group. `entity` is the number that its
+  // engine expects for the job: a conflict unless the job got it.
+  bool with_submit = false;
   friend bool operator==(const Bundle&, const Bundle&) = default;
 };
 

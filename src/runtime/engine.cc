@@ -56,7 +56,7 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
   store::Operation operation = std::move(submit);
   if (const std::string* why = p.outgoing.refusal_of(operation))
     return refuse(ErrorCode::retry_later, format("the store takes no writes at the moment, try again: {}", *why));
-  p.outgoing.push(std::move(operation), ticket);
+  p.jobs.submit(std::get<store::Submit>(std::move(operation)), graph, ticket);
 }
 
 void Engine::request(store::Operation operation, Ticket ticket) {
@@ -148,7 +148,7 @@ void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
     p.outgoing.finished_with_transaction(group);
     if (auto outcome = p.transactions.came_back(group, result)) outcomes.emplace().push_back(std::move(*outcome));
   }
-  if (!outcomes) return;
+  if (!outcomes) return p.jobs.submits_refused();
   // An operation with an unknown outcome may have set times that this engine does not know: the removal of a job, a
   // delayed start.
   const auto is_unknown = [](const store::Outcome& one) { return one.kind == OutcomeKind::outcome_unknown; };
@@ -305,6 +305,8 @@ void Engine::settle_acquired(core::LaneId lane, const store::Outcome& outcome, D
   parts_->shares.tell_soon();
   parts_->workshop.topics_changed();
   begin_lane(lane, outcome.epoch());
+  OwnedLane* owned = parts_->lanes.mine(lane);
+  if (owned != nullptr && outcome.next_run() != RunId(0)) owned->next_run.run = outcome.next_run();
 }
 
 void Engine::settle_renewed(core::LaneId lane, const store::Outcome& outcome, Duration asked_at) {

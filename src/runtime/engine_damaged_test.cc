@@ -133,16 +133,14 @@ TEST_F(EngineBadSector, a_job_that_the_disk_does_not_give_back_is_parked_by_its_
   engine_->submit(
       SubmitRequest{default_namespace(), JobId("j"), GraphName("one"), "{}", core::JobSecret(core::Guid{1, 1})}, 1);
   engine_->pump();
-  auto submit = engine_->take_group();
-  engine_->finished(std::move(*submit), store_.commit(submit->operations));
-  engine_->pump();
-  auto bundle = engine_->take_group();
-  ASSERT_TRUE(bundle);
+  auto group = engine_->take_group();
+  ASSERT_TRUE(group);
+  ASSERT_EQ(group->operations.size(), 2u) << "the submit and its first step";
+  auto outcomes = *store_.commit(std::span(group->operations).first(1));
+  outcomes.push_back(store::Outcome{store::OutcomeKind::rejected, "disk I/O error"});
   const RunId run = **memory_.find_run(default_namespace(), JobId("j"));
   damaged_.insert(run);
-  engine_->finished(std::move(*bundle),
-                    std::vector<store::Outcome>(bundle->operations.size(),
-                                                store::Outcome{store::OutcomeKind::rejected, "disk I/O error"}));
+  engine_->finished(std::move(*group), std::move(outcomes));
   settle();
   damaged_.clear();
   const core::JobRow row = (*memory_.read_job(run))->state.job;

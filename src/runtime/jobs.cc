@@ -48,6 +48,21 @@ const core::Delivery* without_page(const HotJob& job) {
 
 }  // namespace
 
+void Jobs::submit(store::Submit submit, const std::shared_ptr<const Graph>& graph, Ticket ticket) {
+  OwnedLane* lane = parts_.lanes.mine(submit.lane);
+  if (lane == nullptr) return parts_.outgoing.push(std::move(submit), ticket);
+  const RunId run = lane->next_run.expect();
+  const bool starts_now = submit.start_at == Instant() && parts_.options.fusion == core::Fusion::on;
+  const bool together = run != RunId(0) && starts_now && !lane->giving && parts_.store.takes_first_steps() &&
+                        parts_.outgoing.takes_bundles() && hot_.find(run) == nullptr && !lane->unread.contains(run);
+  submit.expected = run;
+  if (!together) return parts_.outgoing.push(std::move(submit), ticket);
+  HotJob& job = open(submit, run, graph);
+  hot_.weigh(job);
+  parts_.outgoing.push(std::move(submit), ticket);
+  decide(job, With::submit);
+}
+
 void Jobs::decide_ready() {
   while (parts_.outgoing.takes_bundles()) {
     HotJob* job = turns_.next(parts_.clock.monotonic());
@@ -56,7 +71,7 @@ void Jobs::decide_ready() {
   }
 }
 
-void Jobs::decide(HotJob& job) {
+void Jobs::decide(HotJob& job, With with) {
   const RunId run = job.state.job.run;
   OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return forget(run);
@@ -78,6 +93,7 @@ void Jobs::decide(HotJob& job) {
   }
   core::Bundle bundle = std::move(*job.decision.bundle);
   job.decision.bundle.reset();
+  bundle.with_submit = with == With::submit;
   if (!lane->giving) parts_.workshop.claim_for_local_workers(bundle);
   launch(job, std::move(bundle));
 }

@@ -62,6 +62,10 @@ class Jobs final : public Decider {
   // The deliveries that are not stored: they exist only here.
   static std::vector<core::Delivery> take_unstored(HotJob& job);
 
+  // Sends a submit. In a lane of this engine the first step of the job is decided at once, under the number that the
+  // run will probably have, and stands behind the submit in the same group: a start costs one commit.
+  void submit(store::Submit submit, const std::shared_ptr<const Graph>& graph, Ticket ticket);
+  void submits_refused();  // the store takes no writes: they were answered, and made no runs
   void decide_ready();  // as many as fit the group
   // Sends its bundle to the store, in a group or with a worker's transaction.
   void launch(HotJob& job, core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction = nullptr);
@@ -85,11 +89,15 @@ class Jobs final : public Decider {
   std::size_t idle_bytes() const { return hot_.idle_bytes(); }
 
  private:
-  void decide(HotJob& job);
+  enum class With : bool { nothing, submit };
+  void decide(HotJob& job, With with = With::nothing);
   void hand_on(HotJob& job, const core::Bundle& bundle);
   void park_rejected(RunId run, const std::string& reason, store::AnswerTo<store::ReadJob> stored);
   void suspect_served(RunId run);
   void begin(OwnedLane& lane, const store::Submit& submit, RunId run);
+  HotJob& open(const store::Submit& submit, RunId run, std::shared_ptr<const Graph> graph);
+  void learn_number(OwnedLane& lane, const store::Submit& submit, const store::Outcome& outcome);
+  void forget_first_step(const store::Submit& submit);
 
   Parts& parts_;
   HotJobs hot_;

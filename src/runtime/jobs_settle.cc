@@ -14,6 +14,9 @@ using store::OutcomeKind;
 
 void Jobs::settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket) {
   OwnedLane* lane = parts_.lanes.mine(submit.lane);
+  if (lane != nullptr) learn_number(*lane, submit, outcome);
+  const bool unknown = outcome.kind == OutcomeKind::outcome_unknown;  // then its first step finds out
+  if (!unknown && outcome.run() != submit.expected) forget_first_step(submit);
   switch (outcome.kind) {
     case OutcomeKind::committed:
       break;
@@ -50,9 +53,14 @@ void Jobs::begin(OwnedLane& lane, const store::Submit& submit, RunId run) {
     const core::Guid start = core::start_message(run, {}).guid;
     return parts_.alarms.arm(lane, store::Due{submit.start_at, run, DueKind::message, start});
   }
-  if (hot_.find(run) != nullptr || lane.unread.contains(run)) return;  // a scan was faster
+  if (hot_.find(run) != nullptr) return;  // its first step is here, or a scan was faster
+  if (lane.unread.contains(run)) return parts_.loader.read_as_job(lane, run);
   auto graph = parts_.graphs.find(submit.graph);
-  if (graph == nullptr) return;
+  if (graph != nullptr) make_ready(open(submit, run, std::move(graph)));
+}
+
+// A new job in memory, with its start message to decide.
+HotJob& Jobs::open(const store::Submit& submit, RunId run, std::shared_ptr<const Graph> graph) {
   core::JobState state;
   state.job.run = run;
   state.job.name_space = submit.name_space;
@@ -65,7 +73,29 @@ void Jobs::begin(OwnedLane& lane, const store::Submit& submit, RunId run) {
   state.job.secret = submit.secret;
   HotJob& job = hot_.add(std::move(state), std::move(graph));
   job.queue.push_back(core::Delivery{core::start_message(run, submit.input), core::Origin::memory});
-  make_ready(job);
+  return job;
+}
+
+void Jobs::learn_number(OwnedLane& lane, const store::Submit& submit, const store::Outcome& outcome) {
+  if (outcome.kind == OutcomeKind::committed)
+    lane.next_run.got(submit.expected, outcome.run());
+  else if (outcome.kind == OutcomeKind::outcome_unknown)
+    lane.next_run.forget();
+  else
+    lane.next_run.not_used(submit.expected);
+}
+
+void Jobs::submits_refused() {
+  for (OwnedLane* lane : parts_.lanes.all_mine()) lane->next_run.forget();
+}
+
+// The job did not get the number that its first step was decided for, or is no job at all. Another one may have the
+// number, and be waiting.
+void Jobs::forget_first_step(const store::Submit& submit) {
+  const HotJob* job = submit.expected == RunId(0) ? nullptr : hot_.find(submit.expected);
+  if (job == nullptr || job->state.job.secret != submit.secret) return;
+  forget(submit.expected);
+  if (OwnedLane* lane = parts_.lanes.mine(submit.lane)) parts_.loader.look(*lane, submit.expected);
 }
 
 bool Jobs::came_back(const core::Bundle& bundle) {

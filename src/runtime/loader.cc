@@ -80,6 +80,7 @@ std::optional<Unread> Loader::take_unread(OwnedLane& lane, RunId run, const Stor
 void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadMailboxPage> page) {
   const auto unread = take_unread(lane, run, page);
   if (!unread) return;
+  if (unread->look && !*page) return load(lane, run, {});  // it may have come since, and be a job
   if (unread->look) parts_.mailboxes.serve(lane, run);
   if (*page) parts_.mailboxes.decide(lane, std::move(**page));
 }
@@ -89,6 +90,7 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   if (!waited) return;
   Unread& unread = *waited;
   if (!*stored) parts_.workshop.abandon(run, unread.deliveries);  // no longer needed
+  if (!*stored && unread.look) return load(lane, run, {});        // it may have come since
   if (!*stored) return parts_.mailboxes.serve(lane, run);         // if it is a mailbox
   const core::JobRow& job = (*stored)->state.job;
   const Instant now = parts_.clock.now();
@@ -179,6 +181,12 @@ void Loader::reload(core::Bundle uncertain) {
   OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return parts_.workshop.abandon(run, unstored);
   load(*lane, run, std::move(unstored), std::make_shared<const core::Bundle>(std::move(uncertain)));
+}
+
+void Loader::read_as_job(OwnedLane& lane, RunId run) {
+  Unread& unread = lane.unread.at(run);
+  unread.kind = store::EntityKind::job;
+  unread.look = true;
 }
 
 void Loader::look(OwnedLane& lane, RunId run) {

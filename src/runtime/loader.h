@@ -33,6 +33,8 @@ class Loader {
   void load_if_cold(OwnedLane& lane, RunId run);
   // The bundle's outcome is unknown: only the store knows the job's state.
   void reload(core::Bundle uncertain);
+  // It is being read, perhaps since before it was made, when the number had no job or was expected for another one.
+  void read_as_job(OwnedLane& lane, RunId run);
   // A message may wait in this job's inbox.
   void look(OwnedLane& lane, RunId run);
   void look_soon(const std::vector<RunId>& runs) { looks_.insert(looks_.end(), runs.begin(), runs.end()); }

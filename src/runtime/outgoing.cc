@@ -20,10 +20,11 @@ bool is_asked_for(const store::Operation& operation, Ticket ticket) {
 
 bool is_bundle(const store::Operation& operation) { return std::holds_alternative<core::Bundle>(operation); }
 
-// A bundle that concerns only its own job.
+// A bundle that concerns only its own job. The first one of a job goes with the submits: its own may be among them.
 bool is_step(const store::Operation& operation) {
   const auto* bundle = std::get_if<core::Bundle>(&operation);
   if (bundle == nullptr || !std::holds_alternative<core::JobHead>(bundle->head)) return false;
+  if (bundle->rev_before == core::Rev(0)) return false;
   return std::none_of(bundle->writes.begin(), bundle->writes.end(), [](const core::Write& write) {
     return std::holds_alternative<core::Send>(write) || std::holds_alternative<core::Announce>(write);
   });

@@ -9,9 +9,10 @@ namespace {
 
 class OutgoingTest : public ::testing::Test {
  protected:
-  static core::Bundle bundle_of(RunId run) {
+  static core::Bundle bundle_of(RunId run, core::Rev rev_before = core::Rev(0)) {
     core::Bundle bundle;
     bundle.entity = run;
+    bundle.rev_before = rev_before;
     return bundle;
   }
   static store::Submit submit_of(const std::string& id) {
@@ -162,7 +163,7 @@ TEST_F(OutgoingByLane, what_a_busy_lane_gathered_goes_in_groups_of_the_largest_s
 class OutgoingStepsApart : public OutgoingTest {
  protected:
   void push_steps(std::size_t count) {
-    for (; count > 0; --count) apart_.push(bundle_of(core::make_run(core::LaneId(1), ++runs_)));
+    for (; count > 0; --count) apart_.push(bundle_of(core::make_run(core::LaneId(1), ++runs_), core::Rev(1)));
   }
   Outgoing apart_{Outgoing::Groups::steps_apart, options_, clock_, events_};
   std::uint64_t runs_ = 0;
@@ -187,6 +188,27 @@ TEST_F(OutgoingStepsApart, steps_do_not_travel_with_what_numbers_something_new) 
   ASSERT_TRUE(apart_.finished(*one, std::vector<store::Outcome>(2)));
   EXPECT_TRUE(apart_.overtaken()) << "whichever stream it was of";
   EXPECT_TRUE(apart_.empty());
+}
+
+TEST_F(OutgoingStepsApart, the_first_step_of_a_job_travels_with_its_submit) {
+  apart_.push(submit_of("a"), 1);
+  apart_.push(bundle_of(first_));
+  auto group = apart_.take();
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->operations.size(), 2u);
+}
+
+TEST_F(OutgoingTest, a_submit_and_the_step_behind_it_are_never_cut_apart) {
+  options_.bundles_per_group_max = 2;
+  Outgoing small(Outgoing::Groups::over_all_lanes, options_, clock_, events_);
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    small.push(submit_of(std::to_string(i)), 1);
+    small.push(bundle_of(core::make_run(core::LaneId(1), i)));
+  }
+  auto group = small.take();
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->operations.size(), 4u);
+  EXPECT_TRUE(std::holds_alternative<core::Bundle>(group->operations.back()));
 }
 
 TEST_F(OutgoingStepsApart, beside_one_that_travels_goes_another_that_is_worth_it) {

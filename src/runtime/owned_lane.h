@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -47,6 +48,17 @@ struct Route {
   std::uint64_t dropped = 0;  // and up to this one the source need not keep them
 };
 
+// The number that the next run of the lane will have, if nobody else makes one before. Only a guess: the store decides.
+struct NextRun {
+  std::optional<RunId> run;     // none: not known yet
+  std::size_t submits_out = 0;  // submits of this engine whose outcome is not known
+
+  RunId expect();  // for a submit that is sent now; 0: not known
+  void got(RunId expected, RunId run);
+  void not_used(RunId expected);  // the submit made no run
+  void forget() { *this = {}; }
+};
+
 struct OwnedLane {
   OwnedLane(core::LaneId lane, core::Epoch its_epoch, std::uint64_t its_number, Instant since)
       : id(lane), epoch(its_epoch), number(its_number), due(since, limits::due_entries_max) {}
@@ -59,6 +71,8 @@ struct OwnedLane {
   // it is to be given back: what is on its way is finished, and nothing new begins (Shares)
   bool giving = false;
 
+  // Jobs
+  NextRun next_run;
   // Loader
   std::deque<Scan> scans;
   bool rescan = false;  // an inbox could not be read: tick() begins a scan

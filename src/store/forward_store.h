@@ -20,6 +20,7 @@ class ForwardStore : public Store {
   Instant now() const override { return inner_.now(); }
   bool sends_directly() const override { return inner_.sends_directly(); }
   bool spans_lanes() const override { return inner_.spans_lanes(); }
+  bool takes_first_steps() const override { return inner_.takes_first_steps(); }
   std::size_t connections() const override { return inner_.connections(); }
   void listen(Listener& listener) override { inner_.listen(listener); }
   void stop_listening(Listener& listener) override { inner_.stop_listening(listener); }

@@ -119,6 +119,9 @@ class JobStore {
   // Whether all lanes are one atomic domain: then ClaimWork, PauseTopic and DropKeys may concern all lanes at once. If
   // not, an operation reads and writes the keys of one lane only (store/domain.h), and so does a group.
   virtual bool spans_lanes() const { return true; }
+  // Whether the first step of a job may be in the group of its submit (core::Bundle::with_submit). If not, it is a
+  // conflict.
+  virtual bool takes_first_steps() const { return true; }
 
   // How many calls to a remote store may be under way at once; the caller does other work until the answer comes. 0:
   // the store is local, a read takes microseconds, and one thread commits.

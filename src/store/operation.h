@@ -92,6 +92,8 @@ struct Submit {
   std::optional<Duration> keep;  // how long it stays once closed; none: forever
   std::int32_t priority = 0;
   core::JobSecret secret{core::Guid{}};  // drawn by the caller that submits
+  // The number that its engine expects for the run, for the bundle behind it (with_submit); 0: none. No store needs it.
+  RunId expected{0};
 };
 
 // The message that a run gets when another run takes over its id.
@@ -245,6 +247,7 @@ struct Taken {  // Deliver, a conflict: the last row that the target has taken
 struct Lane {  // AcquireLane, RenewLane
   core::Epoch epoch{0};
   std::optional<Instant> lease_until;  // none: held until given back
+  RunId next_run{0};                   // AcquireLane: the number of the lane's next run; 0: it was not read
 };
 struct Items {  // ClaimWork, ClaimItem; ExtendWork: the item as it is now
   std::vector<core::WorkItem> items;
@@ -270,6 +273,7 @@ struct Outcome {
   std::uint64_t taken() const { return said<answer::Taken>().seq; }
   core::Epoch epoch() const { return said<answer::Lane>().epoch; }
   std::optional<Instant> lease_until() const { return said<answer::Lane>().lease_until; }
+  RunId next_run() const { return said<answer::Lane>().next_run; }
   const std::vector<core::WorkItem>& items() const& { return said<answer::Items>().items; }
   std::vector<core::WorkItem> items() && { return said<answer::Items>().items; }  // it outlives the outcome
   const std::vector<EngineInfo>& engines() const& { return said<answer::Engines>().engines; }

@@ -49,6 +49,27 @@ inline Submit submit_of(const core::StartChild& start, const core::JobKey& key, 
 inline bool made_by(const core::StartChild& start, const std::optional<core::ParentLink>& parent) {
   return parent && parent->request == start.parent.request;
 }
+// A bundle with `with_submit` is decided for the submit right before it. Another job may have got its number.
+class FirstSteps {
+ public:
+  // REQUIRES: the operation is where it was in its group, as for applied(). None: it may be applied.
+  std::optional<std::string> refusal_of(const Operation& operation) const {
+    const auto* bundle = std::get_if<core::Bundle>(&operation);
+    if (bundle == nullptr || !bundle->with_submit) return std::nullopt;
+    if (&operation == behind_ && bundle->entity == run_) return std::nullopt;
+    return format("job {} was not submitted right before its first step", bundle->entity.raw());
+  }
+  void applied(const Operation& operation, const Outcome& outcome) {
+    if (!std::holds_alternative<Submit>(operation) || outcome.kind != OutcomeKind::committed) return;
+    behind_ = &operation + 1;
+    run_ = outcome.run();
+  }
+
+ private:
+  const Operation* behind_ = nullptr;  // the place behind the last submit that made a job,
+  RunId run_{0};                       // and the run of that job
+};
+
 // Whether a send must name a lane: a key does not contain its lane. It does not matter whether the key is in use:
 // whether a bundle is valid must not depend on what another bundle did meanwhile.
 inline bool is_by_key(const core::Envelope& envelope) { return !std::holds_alternative<RunId>(envelope.to); }

@@ -101,6 +101,7 @@ class Store final : public pawl::store::Store {
   Instant now() const override { return inner_.now(); }
   bool sends_directly() const override { return inner_.sends_directly(); }
   bool spans_lanes() const override { return inner_.spans_lanes(); }
+  bool takes_first_steps() const override { return inner_.takes_first_steps(); }
 
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;
   Result<LaneInfo> read_lane(core::LaneId lane) override;

@@ -38,7 +38,7 @@ Outcome Store::run(const AcquireLane& acquire) {
   lane->lease_until.reset();  // without a lease: held until given back
   if (acquire.lease.count() != 0) lane->lease_until = now + acquire.lease;
   Outcome outcome = committed();
-  outcome.answer = answer::Lane{lane->epoch, lane->lease_until};
+  outcome.answer = answer::Lane{lane->epoch, lane->lease_until, core::make_run(acquire.lane, lane->next_run)};
   return outcome;
 }
 

@@ -38,13 +38,15 @@ Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
   const std::lock_guard lock(mutex_);
   std::vector<Outcome> outcomes;
   outcomes.reserve(group.size());
+  FirstSteps first_steps;
   for (const Operation& operation : group) {
+    const auto refusal = first_steps.refusal_of(operation);
     const auto fits = check_limits(operation);
-    if (!fits) {
+    if (!fits)
       outcomes.push_back(rejected(fits.error().detail));
-      continue;
-    }
-    outcomes.push_back(run_one(operation));
+    else
+      outcomes.push_back(refusal ? conflict(*refusal) : run_one(operation));
+    first_steps.applied(operation, outcomes.back());
   }
   return outcomes;
 }

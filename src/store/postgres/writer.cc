@@ -100,6 +100,7 @@ Writer::Stopped Writer::apply_group(std::span<const Operation> group, Care care,
   is_open_ = true;
   mark_.reset();
   numbers_.clear();
+  first_steps_ = {};
   if (auto stopped = care == Care::together ? apply_together(group) : apply_one_by_one(group)) return stopped;
   return finish(group);
 }
@@ -128,7 +129,9 @@ Writer::Stopped Writer::apply_on_desk(std::span<const Operation> group, std::siz
   for (; first < group.size(); ++first) {
     if (is_refused_at_once(group, first)) continue;
     if (!is_for_desk(group[first]) || must_wait(desk_, group[first])) return std::nullopt;
-    outcomes_[first] = apply(desk_, group[first]);
+    const auto refusal = first_steps_.refusal_of(group[first]);
+    outcomes_[first] = refusal ? conflict(*refusal) : apply(desk_, group[first]);
+    first_steps_.applied(group[first], outcomes_[first]);
     if (desk_.failure) return stop_of(*desk_.failure);
     if (desk_.is_betrayed) return Stop{{ErrorCode::retry_later, "a bundle is not plain"}, true, false};
   }

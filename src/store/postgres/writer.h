@@ -22,6 +22,7 @@
 #include "store/postgres/own_lanes.h"
 #include "store/postgres/server_clock.h"
 #include "store/postgres/tail.h"
+#include "store/rules.h"
 
 namespace pawl::store::postgres {
 
@@ -78,6 +79,7 @@ class Writer {
   Script pending_;  // sent with the next query
   std::vector<Outcome> outcomes_;
   std::map<core::LaneId, LaneNumbers> numbers_;  // the numbers that the transaction leaves
+  FirstSteps first_steps_;
   int tries_ = 0;
   bool is_open_ = false;            // whether a transaction is open
   std::optional<CommitMark> mark_;  // how it will be remembered; none: it has written nothing yet

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "core/codec.h"
 #include "ledger/semaphore.h"
+#include "store/redis/answers.h"
 #include "store/redis/encoder.h"
 #include "store/redis/limits.h"
 #include "store/rules.h"
@@ -397,6 +398,8 @@ Encoded OperationEncoder::mailbox_bundle(const core::Bundle& bundle, const core:
 }
 
 OperationEncoder::Answer OperationEncoder::run(const core::Bundle& bundle) {
+  if (bundle.with_submit)
+    return outcome_of(OutcomeKind::conflict, "a job's first step comes after its submit here (takes_first_steps)");
   if (const auto* head = std::get_if<core::JobHead>(&bundle.head)) return job_bundle(bundle, *head);
   return mailbox_bundle(bundle, std::get<core::MailboxHead>(bundle.head));
 }

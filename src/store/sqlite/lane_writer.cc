@@ -127,7 +127,7 @@ Applied LaneWriter::apply(const AcquireLane& acquire) {
   lane->owner = acquire.owner;
   held_.insert_or_assign(acquire.lane, epoch);
   Applied applied{SQLITE_OK, true, {}};
-  applied.outcome.answer = answer::Lane{epoch, std::nullopt};
+  applied.outcome.answer = answer::Lane{epoch, std::nullopt, core::make_run(acquire.lane, lane->next.run)};
   return applied;
 }
 

@@ -30,6 +30,7 @@ Result<std::vector<Answer>> Writer::commit_group(std::span<const Any> group, con
 }
 
 Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
+  first_steps_ = {};
   return commit_group<Outcome>(group, [this](const Operation& operation) { return apply(operation); });
 }
 
@@ -53,6 +54,14 @@ Result<Outcome> Writer::commit_open(const Operation& operation) {
 }
 
 Applied Writer::apply(const Operation& operation) {
+  const auto refusal = first_steps_.refusal_of(operation);
+  if (refusal) return refused(OutcomeKind::conflict, *refusal);
+  Applied applied = apply_any(operation);
+  if (applied.code == SQLITE_OK) first_steps_.applied(operation, applied.outcome);
+  return applied;
+}
+
+Applied Writer::apply_any(const Operation& operation) {
   const auto fits = check_limits(operation);
   if (!fits) return refused(OutcomeKind::rejected, fits.error().detail);
   return std::visit(Overloaded{

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "store/operation.h"
+#include "store/rules.h"
 #include "store/sqlite/activity_writer.h"
 #include "store/sqlite/app_writer.h"
 #include "store/sqlite/applied.h"
@@ -79,8 +80,10 @@ class Writer {
   template <class Answer, class Any, class Apply>
   Result<std::vector<Answer>> commit_group(std::span<const Any> group, const Apply& apply);
   Applied apply(const Operation& operation);
+  Applied apply_any(const Operation& operation);
 
   const Clock& clock_;
+  FirstSteps first_steps_;
   // Each may use those above it.
   Transaction transaction_;
   LaneWriter lanes_;

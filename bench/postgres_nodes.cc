@@ -10,6 +10,7 @@
 
 #include "jobs.h"
 #include "runtime/open_store.h"
+#include "store/postgres/connection.h"
 
 namespace pawl::bench {
 

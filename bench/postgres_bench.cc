@@ -88,8 +88,11 @@ double print_raw(const Settings& settings, const std::string& address, std::uint
     for (const std::uint32_t connections : {1u, 2u, settings.connections}) {
       const RawRate rate = raw_loop(address, {settings.jobs, steps, concurrent, settings.group, connections, layout});
       best = std::max(best, rate.activities_per_second);
-      fmt::print("{}\n  \"{}_{}\": {{\"activities_per_second\": {:.0f}, \"rows\": {:.2f}, \"log_bytes\": {:.0f}}}",
-                 separator, name, connections, rate.activities_per_second, rate.rows, rate.log_bytes);
+      fmt::print(
+          "{}\n  \"{}_{}\": {{\"activities_per_second\": {:.0f}, \"rows\": {:.2f}, \"log_bytes\": {:.0f},"
+          " \"server_micros\": {:.1f}, \"own_micros\": {:.1f}}}",
+          separator, name, connections, rate.activities_per_second, rate.rows, rate.log_bytes, rate.server_micros,
+          rate.own_micros);
       std::fflush(stdout);
       separator = ",";
     }
@@ -126,13 +129,14 @@ void print_rate(const Settings& settings, const std::string& address, std::uint3
       " \"nodes_{}_concurrent_{}\": {{\"activities_per_second\": {:.0f}, \"of_raw_at_as_many\": {:.2f}, \"rows\": "
       "{:.2f},"
       " \"log_bytes\": {:.0f}, \"round_trips\": {:.4f}, \"transactions\": {:.4f}, \"statements\": {:.3f},"
-      " \"operations_per_commit\": {:.1f}}},\n",
+      " \"operations_per_commit\": {:.1f}, \"server_micros\": {:.1f}, \"own_micros\": {:.1f}}},\n",
       nodes, concurrent, activities / seconds, activities / seconds / raw, (after.rows - before.rows) / activities,
       (after.log_bytes - before.log_bytes) / activities,
       static_cast<double>(stats.round_trips - stats_before.round_trips) / activities,
       (after.transactions - before.transactions) / activities,
       static_cast<double>(stats.statements - stats_before.statements) / activities,
-      static_cast<double>(stats.operations - stats_before.operations) / commits);
+      static_cast<double>(stats.operations - stats_before.operations) / commits,
+      (after.server_micros - before.server_micros) / activities, (after.own_micros - before.own_micros) / activities);
   std::fflush(stdout);
   if (settings.statements) print_statements(*watcher, activities);
 }
@@ -142,15 +146,21 @@ void print_alone(const Settings& settings, const std::string& address) {
   running.run_alone(20);  // everything is prepared
   const auto half = [](const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; };
   const double bare_before = half(bare_commits(address, settings.alone));
+  auto watcher = must(pg::Connection::open(pg::Address{address, "public"}));
   const pg::Stats stats_before = running.stats();
+  const Written before = written(*watcher);
   const double job = half(running.run_alone(settings.alone));
+  const Written after = written(*watcher);
   const pg::Stats stats = running.stats();
   const double bare = (bare_before + half(bare_commits(address, settings.alone))) / 2;
   fmt::print(
       " \"bare_commit_p50_us\": {:.0f}, \"one_step_job_p50_us\": {:.0f}, \"one_step_job_of_bare_commit\": {:.2f},"
-      " \"one_step_job_round_trips\": {:.2f}, \"one_step_job_commits\": {:.2f},\n",
+      " \"one_step_job_round_trips\": {:.2f}, \"one_step_job_commits\": {:.2f},"
+      " \"one_step_job_server_micros\": {:.0f}, \"one_step_job_own_micros\": {:.0f},\n",
       bare, job, job / bare, static_cast<double>(stats.round_trips - stats_before.round_trips) / settings.alone,
-      static_cast<double>(stats.commits - stats_before.commits) / settings.alone);
+      static_cast<double>(stats.commits - stats_before.commits) / settings.alone,
+      (after.server_micros - before.server_micros) / settings.alone,
+      (after.own_micros - before.own_micros) / settings.alone);
 }
 
 constexpr std::uint32_t crowd = 2'000;

@@ -1,11 +1,16 @@
 #include "postgres_raw.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <thread>
 
 #include "jobs.h"
@@ -50,6 +55,49 @@ const pg::Statement bare{"bare", "UPDATE one SET value = value + 1 WHERE id = 1"
 
 double number(pg::Connection& connection, const std::string& sql) {
   return std::atof(must(connection.ask(sql)).c_str());
+}
+
+// Of /proc/PID/stat, behind the name: the parent, the time of the process, the time of its children that ended.
+struct Process {
+  int parent = 0;
+  double ticks = 0;
+  double ended_ticks = 0;
+};
+Process process(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return {};  // it ended
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string skipped;
+  Process found;
+  fields >> skipped >> found.parent;
+  for (int i = 0; i < 9; ++i) fields >> skipped;
+  double user = 0, system = 0, ended_user = 0, ended_system = 0;
+  fields >> user >> system >> ended_user >> ended_system;
+  found.ticks = user + system;
+  found.ended_ticks = ended_user + ended_system;
+  return found;
+}
+
+// Processor time of the server of the connection, which runs on this machine.
+double server_micros(pg::Connection& connection) {
+  const int postmaster = process(must(connection.ask("SELECT pg_backend_pid()"))).parent;
+  const Process first = process(std::to_string(postmaster));
+  double ticks = first.ticks + first.ended_ticks;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc"))
+    if (const Process one = process(entry.path().filename()); one.parent == postmaster) ticks += one.ticks;
+  return ticks * 1e6 / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+double own_micros() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto micros = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+  };
+  return micros(used.ru_utime) + micros(used.ru_stime);
 }
 
 std::unique_ptr<pg::Connection> open(const std::string& address) {
@@ -124,7 +172,7 @@ Written written(pg::Connection& connection) {
   must(connection.execute("SELECT pg_stat_force_next_flush()"));
   return {number(connection, "SELECT sum(tup_inserted + tup_updated + tup_deleted) FROM pg_stat_database"),
           number(connection, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"),
-          number(connection, "SELECT sum(xact_commit) FROM pg_stat_database")};
+          number(connection, "SELECT sum(xact_commit) FROM pg_stat_database"), server_micros(connection), own_micros()};
 }
 
 RawRate raw_loop(const std::string& address, const RawLoop& loop) {
@@ -144,7 +192,8 @@ RawRate raw_loop(const std::string& address, const RawLoop& loop) {
   const Written after = written(*connections[0]);
   const double activities = static_cast<double>(loop.jobs) * loop.activities;
   return {activities / seconds, (after.rows - before.rows) / activities,
-          (after.log_bytes - before.log_bytes) / activities};
+          (after.log_bytes - before.log_bytes) / activities, (after.server_micros - before.server_micros) / activities,
+          (after.own_micros - before.own_micros) / activities};
 }
 
 void put_ended_jobs(const std::string& address, const std::string& schema, std::uint32_t count) {

@@ -9,11 +9,13 @@
 
 namespace pawl::bench {
 
-// What the server wrote since it began, whoever asked for it.
+// What the server wrote since it began, whoever asked for it, and the processor time that was used for it.
 struct Written {
   double rows = 0;
   double log_bytes = 0;
   double transactions = 0;
+  double server_micros = 0;  // of all processes of the server
+  double own_micros = 0;     // of this process
 };
 // Waits until the sessions have told what they did.
 Written written(store::postgres::Connection& connection);
@@ -33,8 +35,10 @@ struct RawLoop {
 };
 struct RawRate {
   double activities_per_second = 0;
-  double rows = 0;       // of one activity
-  double log_bytes = 0;  // likewise
+  double rows = 0;           // of one activity
+  double log_bytes = 0;      // likewise
+  double server_micros = 0;  // likewise: processor time, which does not depend on what else the machine does
+  double own_micros = 0;
 };
 // The row layout: integer keys, statements over arrays, one round trip and one commit for each group. Of one activity
 // the job's row moves on, the activity gets its answer of 200 bytes, and the next one is put with its request of as

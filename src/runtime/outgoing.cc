@@ -39,7 +39,7 @@ constexpr store::Domain removals{store::Domain::Kind::lane};
 // A removed job may have many rows: with few removals a transaction is short, and no caller waits for it.
 constexpr std::size_t removals_per_group_max = 64;
 // While another one is on its way: a smaller one would cost an additional round trip and sync.
-constexpr std::size_t far_group_operations_min = 16;
+constexpr std::size_t far_group_operations_min = 32;
 
 // The lane that must be owned for the operation to make sense: it is its owner's own work.
 std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {

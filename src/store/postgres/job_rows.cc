@@ -1,5 +1,7 @@
 #include "store/postgres/job_rows.h"
 
+#include <algorithm>
+
 #include "base/invariant.h"
 #include "base/utf8.h"
 #include "store/postgres/expected.h"
@@ -31,7 +33,7 @@ static_assert(snapshot_weight == 100'000'000'000);
 // that the step was made from. A closed job gets semaphore 0 whatever the step left. The ledger of the message that
 // closed the job gets hit * weight. A hit that the bundle did not expect rolls all of it back.
 const Statement step_jobs{
-    "step_semaphore_and_snapshot",
+    "step_semaphore_and_snapshot_closing",
     "/* step_semaphore_and_snapshot */"
     " WITH stepped AS (UPDATE jobs j SET rev = j.rev + 1, bundle = u.bundle,"
     " semaphore = CASE WHEN u.status BETWEEN 1 AND 3 THEN 0 ELSE j.semaphore + coalesce(u.delta, 0) END,"
@@ -65,6 +67,25 @@ const Statement step_jobs{
     "m.guid = t.message)"
     " SELECT array_agg(run) FILTER (WHERE hit), " PAWL_EXPECT(
         "count(*) = $27::bigint AND bool_and(hit = expected)") " FROM stepped"};
+
+// The same step where every job of the group runs before and after it, expects no hit and gets no result or data. Then
+// nothing is closed and no ledger gets the digit: 10 arrays instead of 26, and one UPDATE instead of three. No index
+// has `-j.status`, so that jobs are looked up by their key only.
+const Statement step_running{
+    "step_semaphore_and_snapshot",  // the name that most steps have
+    "/* step_semaphore_and_snapshot */"
+    " WITH stepped AS (UPDATE jobs j SET rev = j.rev + 1, bundle = u.bundle,"
+    " semaphore = j.semaphore + coalesce(u.delta, 0), completions = coalesce(u.completions, 0),"
+    " next_activity = u.next_activity, closed_at = 0, remove_at = 0, redrives = 0, code = 0"
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS rev, unnest($3::bigint[]) AS bundle,"
+    " unnest($4::bigint[]) AS before, unnest($5::bigint[]) AS delta, unnest($6::bigint[]) AS threshold,"
+    " unnest($7::bigint[]) AS completions, unnest($8::bigint[]) AS next_activity,"
+    " unnest($9::bigint[]) AS completions_before, unnest($10::bigint[]) AS next_before) AS u"
+    " WHERE j.run = ANY(ARRAY[u.run]) AND j.rev = u.rev AND -j.status = 0"
+    " AND j.completions = coalesce(u.completions_before, 0) AND j.next_activity = u.next_before"
+    " AND (u.before IS NULL OR j.semaphore = u.before)"
+    " RETURNING u.before + coalesce(u.delta, 0) = coalesce(u.threshold, 0) AS hit)"
+    " SELECT " PAWL_EXPECT("count(*) = $11::bigint AND count(*) FILTER (WHERE hit) = 0") " FROM stepped"};
 
 // All rows of removed jobs, except their start keys.
 #define PAWL_OF_REMOVED " WHERE run = ANY($1::bigint[])"
@@ -191,7 +212,31 @@ void JobRows::write_new(Script& script) const {
   if (!made.empty()) script.add(new_jobs, Params::of_rows(made));
 }
 
+bool JobRows::is_running_on(const Step& one) {
+  const core::JobHead& head = *one.head;
+  return one.before.status == core::JobStatus::running && head.status == core::JobStatus::running &&
+         !(head.semaphore && head.semaphore->hit) && head.closed_at == Instant() && head.remove_at == Instant() &&
+         head.redrives == 0 && head.code == 0 && !head.reason && !head.result && !head.data && !one.guid;
+}
+
+void JobRows::write_running_steps(Script& script) const {
+  Batch steps;
+  for (const auto& [run, one] : steps_) {
+    const core::JobHead& head = *one.head;
+    const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
+    std::optional<std::int64_t> before;
+    if (head.semaphore) before = step.before;
+    steps.row(run, one.bundle->rev_before, one.bundle->id, before, unless_none(step.delta), unless_none(step.threshold),
+              unless_none(head.completions), head.next_activity, unless_none(one.before.completions),
+              one.before.next_activity);
+  }
+  script.add(step_running, Params::of_rows(steps, steps.rows()));
+}
+
 void JobRows::write_steps(Script& script) const {
+  if (steps_.empty()) return;
+  if (std::all_of(steps_.begin(), steps_.end(), [](const auto& one) { return is_running_on(one.second); }))
+    return write_running_steps(script);
   Batch steps;
   const Payload none;
   for (const auto& [run, one] : steps_) {
@@ -208,7 +253,7 @@ void JobRows::write_steps(Script& script) const {
               unless_none(one.ledger), unless_none(one.before.status), unless_none(one.before.completions),
               one.before.next_activity);
   }
-  if (!steps.empty()) script.add(step_jobs, Params::of_rows(steps, steps.rows()));
+  script.add(step_jobs, Params::of_rows(steps, steps.rows()));
 }
 
 void JobRows::write_removed(Script& script) const {

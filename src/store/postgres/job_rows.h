@@ -66,6 +66,9 @@ class JobRows {
     std::optional<core::Guid> guid;
     std::int64_t ledger = 0;
   };
+  // Whether the job runs before and after the step, and only its counters change.
+  static bool is_running_on(const Step& one);
+  void write_running_steps(Script& script) const;  // REQUIRES: all of them run on
   struct Made {
     const Submit submit;
     std::optional<core::ParentLink> parent;

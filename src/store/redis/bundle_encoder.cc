@@ -351,6 +351,7 @@ Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::Job
   const std::size_t odd = put_writes(writes, bundle, work);
   Encoded out;
   if (touches_messages(bundle)) out.runs.push_back(bundle.entity);
+  for (std::size_t i = 0; i < work.ended.size(); i += 2) out.items.push_back(work.ended[i]);
   const std::uint32_t next_before = head.next_activity - std::min(head.next_activity, opened_by(bundle));
   Words& words = out.arguments;
   words = {"job",
@@ -364,7 +365,7 @@ Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::Job
            deeds_of(bundle)};
   out.step = Step{bundle.entity, 1};
   const auto put = [&](const Words& list) { words.insert(words.end(), list.begin(), list.end()); };
-  for (const Words* list : {&fields.compared, &fields.expected, &fields.added, &fields.set, &fields.dropped,
+  for (const Words* list : {&fields.dropped, &fields.compared, &fields.expected, &fields.added, &fields.set,
                             &work.ended, &work.topics, &work.hands})
     put(*list);
   if (steps)

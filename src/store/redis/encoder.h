@@ -25,6 +25,7 @@ struct Encoded {
   Words arguments;
   std::vector<RunId> runs;   // whose keys it always needs
   std::size_t makes = 0;     // how many runs it may create
+  Words items;               // places of work items that it compares
   std::optional<Step> step;  // of a bundle of a job
   std::string name;          // of a job ("j") or a mailbox ("m") that it looks up: its run may already be known
 };

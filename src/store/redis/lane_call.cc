@@ -72,6 +72,11 @@ LaneCall::Sent LaneCall::sent(const LaneCallHeader& header) const {
   }
   words.push_back(text(tokens_.size()));
   for (const auto& [of, token] : tokens_) words.insert(words.end(), {of, token});
+  std::size_t items = 0;
+  for (std::size_t i = next_; i < operations_.size(); ++i) items += operations_[i].items.size();
+  words.push_back(text(items));
+  for (std::size_t i = next_; i < operations_.size(); ++i)
+    words.insert(words.end(), operations_[i].items.begin(), operations_[i].items.end());
   words.push_back(text(operations_.size() - next_));
   for (std::size_t i = next_; i < operations_.size(); ++i) {
     const Encoded& one = operations_[i];

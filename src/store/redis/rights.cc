@@ -110,6 +110,8 @@ std::vector<std::string> least_rights(const std::string& prefix) {
   return rules;
 }
 
+std::vector<std::string> function_rights() { return {"+fcall", "+function|load"}; }
+
 Result<bool> check_rights(Servers& servers, const Keys& keys) {
   std::vector<std::string> words = {"EVAL_RO", std::string(look), "0"};
   const auto need = [&](const auto& uses) {

@@ -13,6 +13,8 @@ namespace pawl::store::redis {
 
 // The rules of a user with the least rights: every command by its name, the keys and the channel of one store.
 std::vector<std::string> least_rights(const std::string& prefix);
+// In addition, for calls that cost less: the lane's script as a function of the server.
+std::vector<std::string> function_rights();
 
 // Checks every master. unsupported: what is missing there. False: the servers have no scripts.
 Result<bool> check_rights(Servers& servers, const Keys& keys);

@@ -12,14 +12,21 @@ class Script {
  public:
   enum class Does : std::uint8_t { write, read };
   Script(std::string_view source, Does does);
+  // `body` defines a local function `commit` of keys and arguments.
+  static Script of_function(std::string_view body);
 
   const std::string& source() const { return source_; }
   const std::string& digest() const { return digest_; }  // the server's name for it
+  // The same as a function of the server, which executes its definitions once and not for every call. Empty: it is none.
+  const std::string& function() const { return function_; }
+  const std::string& library() const { return library_; }  // its source
   bool reads() const { return does_ == Does::read; }
 
  private:
   std::string source_;
   std::string digest_;
+  std::string function_;
+  std::string library_;
   Does does_;
 };
 

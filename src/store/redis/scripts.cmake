@@ -1,5 +1,5 @@
 # The scripts of the Redis store, put unchanged into a header: `lane_source` is its parts one after the other. The parts
-# between `rest_begin` and `rest_end` are one function of it.
+# between `rest_begin` and `rest_end` are one function of it. script.cc makes a script and a function of the server of it.
 set(redis_lane_parts lane steps rest_begin words due inbox work outbox labels jobs mailboxes deliver owner bundle rest_end commit)
 set(redis_scripts_header ${CMAKE_CURRENT_BINARY_DIR}/generated/store/redis/script_sources.h)
 

@@ -33,6 +33,10 @@ bool is_passing(const Reply& reply) {
   return false;
 }
 
+// This user may not call or load functions, or the server has none. A key that the user may not touch gives the same
+// error, and the script gives it again.
+bool is_no_function(const Reply& reply) { return reply.is_error("NOPERM") || reply.is_error("ERR unknown command"); }
+
 // The former master may be a replica now.
 Status check_master(Connection& connection) {
   const auto role = connection.ask_one({"ROLE"});
@@ -284,6 +288,25 @@ std::vector<Result<std::vector<Reply>>> Servers::ask_each(const std::vector<Ques
   return answers;
 }
 
+// A node that does not have the function is given it, and called again.
+Result<std::vector<Reply>> Servers::call_function(std::string_view tag, const Script& script, const Commands& call) {
+  const auto steps = [&](Connection& connection) -> Result<std::vector<Reply>> {
+    auto replies = connection.ask(call);
+    if (!replies || !replies->front().is_error("ERR Function not found")) return replies;
+    const auto loaded = connection.ask_one({"FUNCTION", "LOAD", script.library()});
+    if (!loaded) return loaded.error();
+    // Another client may have been first: then there is one of this name.
+    if (loaded->is_error() && loaded->text.find("already exists") == std::string::npos) return std::vector{*loaded};
+    Commands again;
+    if (url_.cluster) again.add({"ASKING"});  // it lasts for one command, and the first call had it
+    again.append(call);
+    replies = connection.ask(again);
+    if (replies && url_.cluster) replies->erase(replies->begin());
+    return replies;
+  };
+  return converse(tag, steps, Kind::single);
+}
+
 Result<Reply> Servers::run(std::string_view tag, const Script& script, const std::vector<std::string>& keys,
                            const std::vector<std::string>& arguments) {
   std::vector<std::string_view> words;
@@ -293,6 +316,19 @@ Result<Reply> Servers::run(std::string_view tag, const Script& script, const std
   words.insert(words.end(), keys.begin(), keys.end());
   words.insert(words.end(), arguments.begin(), arguments.end());
   Commands commands;
+  if (!script.function().empty() && has_functions_) {
+    const std::string_view by_script[] = {words[0], words[1]};
+    words[0] = "FCALL";
+    words[1] = script.function();
+    commands.add(std::span<const std::string_view>(words));
+    auto replies = call_function(tag, script, commands);
+    if (!replies) return replies.error();
+    if (!is_no_function(replies->front())) return std::move(replies->front());
+    has_functions_ = false;  // nothing was done
+    words[0] = by_script[0];
+    words[1] = by_script[1];
+    commands.clear();
+  }
   commands.add(std::span<const std::string_view>(words));
   auto replies = ask(tag, commands);
   if (replies && replies->front().is_error("NOSCRIPT")) {  // nothing was done

@@ -39,7 +39,8 @@ class Servers {
     Commands commands;
   };
   std::vector<Result<std::vector<Reply>>> ask_each(const std::vector<Question>& questions);
-  // One script call; if the server does not have the script, it is sent again.
+  // One script call; if the server does not have the script, it is sent again. As a function of the server, if it is one
+  // and this user may call it.
   Result<Reply> run(std::string_view tag, const Script& script, const std::vector<std::string>& keys,
                     const std::vector<std::string>& arguments);
   // Several steps on one connection, for WATCH. They are repeated as a whole when a key moves: `steps` returns the
@@ -69,6 +70,7 @@ class Servers {
     Address node;
     bool asking = false;
   };
+  Result<std::vector<Reply>> call_function(std::string_view tag, const Script& script, const Commands& call);
   Result<Where> find_node(std::string_view tag);
   Result<std::unique_ptr<Connection>> take(const Address& node);
   void give_back(std::unique_ptr<Connection> connection);
@@ -85,6 +87,7 @@ class Servers {
   const ConnectionOptions options_;
   const std::size_t connections_max_;
   std::atomic<std::size_t> round_trips_{0};
+  std::atomic<bool> has_functions_{true};  // as far as is known
 
   std::mutex mutex_;  // guards what is below
   std::condition_variable freed_;

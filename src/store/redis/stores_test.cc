@@ -11,19 +11,22 @@ namespace pawl::store {
 
 namespace {
 
-// The least rights of a user (docs/REDIS.md) are enough for the whole contract.
-void add_user(redis::TestServer& server) {
+// The least rights of a user (docs/REDIS.md) are enough for the whole contract: with the right to functions, and when
+// asked for, and in a cluster, without it.
+void add_user(redis::TestServer& server, bool calls_functions) {
   std::vector<std::string> words = {"ACL", "SETUSER", "pawl", "on", ">word"};
   for (const std::string& rule : redis::least_rights("t*")) words.push_back(rule);  // fresh_prefix()
+  if (calls_functions)
+    for (const std::string& rule : redis::function_rights()) words.push_back(rule);
   EXPECT_EQ(server.ask(words), "OK");
 }
 // The same contract on a cluster, when it is asked for.
 std::string url() {
   static const bool is_cluster = std::getenv("PAWL_TEST_CLUSTER") != nullptr;
   static const bool prepared = [] {
-    if (!is_cluster) add_user(redis::shared_server());
+    if (!is_cluster) add_user(redis::shared_server(), std::getenv("PAWL_TEST_SCRIPTS") == nullptr);
     for (std::size_t i = 0; is_cluster && i < redis::shared_cluster().size(); ++i)
-      add_user(redis::shared_cluster().node(i));
+      add_user(redis::shared_cluster().node(i), false);
     return true;
   }();
   EXPECT_TRUE(prepared);

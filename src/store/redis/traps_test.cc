@@ -184,6 +184,37 @@ TEST_F(RedisTraps, a_server_that_forgot_the_scripts_is_told_them_again) {
   EXPECT_TRUE(store_->read_due(lane_, std::nullopt, 10));
 }
 
+TEST_F(RedisTraps, a_server_that_forgot_the_functions_is_told_them_again) {
+  const RunId run = submit("a");
+  EXPECT_EQ(shared_server().ask({"FUNCTION", "FLUSH"}), "OK");
+  EXPECT_EQ(commit(bundle_for(run)).kind, OutcomeKind::committed);
+  EXPECT_EQ(commit(bundle_for(run)).kind, OutcomeKind::committed);
+  EXPECT_EQ(job(run).state.job.rev, core::Rev(2));
+}
+
+// A function keeps its variables from one call to the next.
+TEST_F(RedisTraps, what_a_failed_call_left_is_not_written_by_the_next_one) {
+  const RunId good = submit("good");
+  const RunId bad = submit("bad");
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(commit(bundle_for(bad)).kind, OutcomeKind::committed);
+  shared_server().ask({"SET", key(format("history:{}", bad.raw())), "no stream"});
+  // Work that its bundle claims is written behind all bundles of the group, so not in this one.
+  core::Bundle hands = bundle_for(good);
+  core::Activity activity;
+  activity.ledger = *ledger::ActivityLedger::decode(1'100'000'000'000);
+  core::WorkItem item;
+  item.run = good;
+  item.topic = Topic("t");
+  item.token = core::WorkToken(7);
+  item.epoch = epoch_;
+  std::get<core::JobHead>(hands.head).next_activity = 1;
+  hands.writes = {core::PutActivity{std::nullopt, activity}, core::PutWork{item}};
+  const std::vector<Operation> group = {hands, bundle_for(bad)};
+  ASSERT_FALSE(store_->commit(group));
+  ASSERT_EQ(commit(a_job("next", lane_)).kind, OutcomeKind::committed);
+  EXPECT_EQ(shared_server().ask({"EXISTS", key("items"), key("places")}), "0");
+}
+
 // A wrong type is stored where a part of the job is written.
 TEST_F(RedisTraps, a_script_that_fails_says_so_and_counts_as_nothing_known) {
   const RunId run = submit("a");

@@ -1,10 +1,5 @@
 -- The group itself.
--- Another store, or an older state of this one: a caller that saw a later state must not continue.
-if lane.store ~= "" and lane.store ~= store_id then return {"another_store", lane.store} end
-if tonumber(lane.commits) < tonumber(seen_commits) then return {"older_state", lane.commits} end
-
-local outcomes = {}
-local wanted = {}
+local outcomes
 local function apply_group()
   for i = 1, tonumber(take()) do
     local name = take()
@@ -15,24 +10,37 @@ local function apply_group()
     outcomes[i] = operations[name]()
   end
 end
-local went_well, problem = pcall(apply_group)
-if not went_well then
-  if type(problem) ~= "table" or not problem.wanted then error(problem) end
-  wanted = problem.wanted
-end
-
-flush()
-local commits = text(tonumber(lane.commits) + 1)
-call("HSET", key.lane, "commits", commits, unpack(placed and {"place", text(lane.place)} or {}))
-if lane.store == "" then call("HSET", key.lane, "store", store_id) end
 
 -- One notification for the group: the sender, the lane, what changed.
-local rung = {}
-for flag in pairs(rung_flags) do rung[#rung + 1] = flag end
-local flags = table.concat(rung)
-rung = {}
-for run in pairs(rung_runs) do rung[#rung + 1] = run end
-if bell ~= "" and (#rung > 0 or flags ~= "") then
-  call("PUBLISH", bell, sender .. " " .. lane_number .. " -" .. flags .. " " .. table.concat(rung, " "))
+local function notify()
+  if bell == "" then return end
+  local names, flags = {}, {}
+  for flag in pairs(rung_flags) do flags[#flags + 1] = flag end
+  for run in pairs(rung_runs) do names[#names + 1] = run end
+  if #names == 0 and #flags == 0 then return end
+  call("PUBLISH", bell, sender .. " " .. lane_number .. " -" .. table.concat(flags) .. " " .. table.concat(names, " "))
 end
-return {"ok", commits, outcomes, wanted, text(now)}
+
+local function commit(keys, arguments)
+  call, KEYS, ARGV = redis.call, keys, arguments
+  begin_call()
+  begin_lane()
+  -- Another store, or an older state of this one: a caller that saw a later state must not continue.
+  if lane.store ~= "" and lane.store ~= store_id then return {"another_store", lane.store} end
+  if tonumber(lane.commits) < tonumber(seen_commits) then return {"older_state", lane.commits} end
+
+  outcomes = {}
+  local wanted = {}
+  local went_well, problem = pcall(apply_group)
+  if not went_well then
+    if type(problem) ~= "table" or not problem.wanted then error(problem) end
+    wanted = problem.wanted
+  end
+  flush()
+  local commits = text(tonumber(lane.commits) + 1)
+  if placed then call("HSET", key.lane, "commits", commits, "place", text(lane.place))
+  else call("HSET", key.lane, "commits", commits) end
+  if lane.store == "" then call("HSET", key.lane, "store", store_id) end
+  notify()
+  return {"ok", commits, outcomes, wanted, text(now)}
+end

@@ -1,4 +1,3 @@
-#!lua
 -- Applies a group of operations to one lane. The parts of this script are the files of this folder, in the order of
 -- scripts.cmake.
 --
@@ -8,12 +7,14 @@
 --    answered, and the caller sends the rest again (`wants`).
 -- 3. Numbers that may be beyond 2^53 (runs, tokens, epochs, revs) are texts here: they are compared, and Redis counts
 --    them. Times in microseconds and sequence numbers fit a Lua number.
--- 4. All of this is executed once for every group, including definitions. So what the bundles of jobs do not need is in
---    `load_rest`, which is called only when needed.
-local call, unpack = redis.call, unpack
-local ARGV, KEYS = ARGV, KEYS
+-- 4. As a function of the server, the definitions are executed once, and what belongs to one call is set by
+--    `begin_call` and `begin_lane`: nothing that the call before left may count. As a script, all of this is executed
+--    for every group; so what the bundles of jobs do not need is in `load_rest`, which is called only when needed.
+local unpack = unpack
+local call        -- redis.call: a function of the server does not have it while it is loaded
+local KEYS, ARGV  -- of this call
 
-local taken_args = 0
+local taken_args
 local function take()
   taken_args = taken_args + 1
   return ARGV[taken_args]
@@ -27,28 +28,40 @@ local function answer(kind, reason, ...) return {kind, reason or "", ...} end
 local function conflict(why, ...) return answer("conflict", why, ...) end
 local function rejected(why) return answer("rejected", why) end
 
--- The clock is the server's, unless a test passes its own.
-local now, store_id, seen_commits, lane_number, sender, bell, no_run = unpack(ARGV, 1, 7)  -- no_run: the lane's run number 0
-if now == "" then
-  local time = call("TIME")
-  now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-else
-  now = tonumber(now)
-end
+-- What belongs to the lane whose group is being applied. `begin_lane` sets all of it.
+local now, store_id, seen_commits, lane_number, sender, bell, no_run  -- no_run: the lane's run number 0
+local key                    -- by name
+local lane                   -- as it is stored. `place`: the last number in the queue of work
+local placed                 -- whether that number changed
+local runs                   -- runs whose keys are declared: the index where they begin
+local fresh, run_after       -- runs that may be created, with the names of their first messages; which one follows a run
+local tokens
+local rung_runs, rung_flags  -- what the lane's owner is notified of: which runs changed, and other changes
+local keys_of_runs           -- that were looked up
+local paused, last_run       -- topics, and the last run of the lane; none: not read yet
+local items_read             -- items as they are stored; false: there is none
 
-local key = {
-  lane = KEYS[1], ids = KEYS[2], expiring = KEYS[3], waiting = KEYS[4], due = KEYS[5], items = KEYS[6], places = KEYS[7],
-  ready = KEYS[8], later = KEYS[9], paused = KEYS[10], mailboxes = KEYS[11], sent = KEYS[12], taken = KEYS[13],
-  signals = KEYS[14], announcements = KEYS[15], measures = KEYS[16], jobs = KEYS[17], labels = KEYS[18], runs = KEYS[19],
-  begun = KEYS[20],
-}
 local keys_of_lane = 20
 local keys_of_run = 5
+local unpacked_max = 1000  -- how many arguments one call takes from a table
 
-local runs = {}      -- runs whose keys are declared: the index where they begin
-local fresh = {}     -- runs that may be created, with the names of their first messages,
-local run_after = {} -- and which of them follows a run
-do
+-- The clock is the server's, unless a test passes its own.
+local function read_clock()
+  local time = call("TIME")
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+
+local function begin_lane()
+  now, store_id, seen_commits, lane_number, sender, bell, no_run = unpack(ARGV, 1, 7)
+  now = now == "" and read_clock() or tonumber(now)
+  key = {
+    lane = KEYS[1], ids = KEYS[2], expiring = KEYS[3], waiting = KEYS[4], due = KEYS[5], items = KEYS[6], places = KEYS[7],
+    ready = KEYS[8], later = KEYS[9], paused = KEYS[10], mailboxes = KEYS[11], sent = KEYS[12], taken = KEYS[13],
+    signals = KEYS[14], announcements = KEYS[15], measures = KEYS[16], jobs = KEYS[17], labels = KEYS[18], runs = KEYS[19],
+    begun = KEYS[20],
+  }
+  rung_runs, rung_flags, placed, paused, last_run, items_read, keys_of_runs = {}, {}, false, nil, nil, {}, {}
+  runs, fresh, run_after, tokens = {}, {}, {}, {}
   local next_key = keys_of_lane + tonumber(ARGV[8])  -- after those of the outboxes
   taken_args = 8
   for _ = 1, tonumber(take()) do
@@ -64,27 +77,28 @@ do
     next_key = next_key + keys_of_run
     fresh[run] = {start = take(), deadline = take(), replaced = take()}
   end
-end
-local tokens = {}
-for _ = 1, tonumber(take()) do
-  local of = take()
-  tokens[of] = take()
-end
-
--- What the lane's owner is notified of, if another process commits: which runs changed, and other changes.
-local rung_runs, rung_flags = {}, {}
-
--- The lane as it is stored. `place`: the last number in the queue of work.
-local lane = {}
-do
+  for _ = 1, tonumber(take()) do
+    local of = take()
+    tokens[of] = take()
+  end
   local row = call("HMGET", key.lane, "owner", "epoch", "lease", "store", "commits", "place")
-  lane.owner, lane.epoch, lane.lease = row[1] or "", row[2] or "0", row[3] or ""
-  lane.store, lane.commits, lane.place = row[4] or "", row[5] or "0", tonumber(row[6] or "0")
+  lane = {
+    owner = row[1] or "", epoch = row[2] or "0", lease = row[3] or "",
+    store = row[4] or "", commits = row[5] or "0", place = tonumber(row[6] or "0"),
+  }
+  -- Items whose tokens the bundles compare: one call reads them all.
+  count = tonumber(take())
+  local at = taken_args
+  taken_args = at + count
+  for first = at + 1, at + count, unpacked_max do
+    local last = math.min(first + unpacked_max - 1, at + count)
+    local stored = call("HMGET", key.items, unpack(ARGV, first, last))
+    for i = first, last do items_read[ARGV[i]] = stored[i - first + 1] end
+  end
 end
 local function owns(epoch) return lane.owner ~= "" and lane.epoch == epoch end
 local function fenced() return answer("fenced", "the lane has another owner") end
 
-local placed = false
 local function next_place()
   lane.place, placed = lane.place + 1, true
   return string.format("%016.0f", lane.place)

@@ -2,9 +2,13 @@
 -- are read in place, and what many bundles write into the lane's own keys is written once for all of them (`flush`).
 
 -- Work that is in no queue: the lane's owner claims it in the bundle that puts it. It is only in `items` and `places`.
-local item_sets, item_drops, place_adds, place_drops = {}, {}, {}, {}
-local unflushed = {}
-local unpacked_max = 1000  -- how many arguments one call takes from a table
+local item_sets, item_drops, place_adds, place_drops
+local unflushed
+local shapes  -- of bundles: what those of the same shape have in common, as words. Most of a group have one or two
+
+local function begin_call()
+  item_sets, item_drops, place_adds, place_drops, unflushed, shapes = {}, {}, {}, {}, {}, {}
+end
 
 local function in_steps(command, to, list)
   for first = 1, #list, unpacked_max do call(command, to, unpack(list, first, math.min(first + unpacked_max - 1, #list))) end
@@ -31,6 +35,8 @@ end
 
 local function find_item(place)
   if unflushed[place] then flush() end
+  local known = items_read[place]
+  if known ~= nil then return known end
   return call("HGET", key.items, place)
 end
 
@@ -40,7 +46,7 @@ local function hand_work(place, words, input)
   if input ~= "" then item_sets[n + 3], item_sets[n + 4] = place .. ":input", input end
   n = #place_adds
   place_adds[n + 1], place_adds[n + 2] = 0, place
-  unflushed[place] = true
+  unflushed[place], items_read[place] = true, nil
 end
 
 -- After its number and its place in order, which have a fixed width: "-": it cannot be claimed, "0": it has no wake-up
@@ -55,10 +61,9 @@ local function drop_work(place, words)
   local n = #item_drops
   item_drops[n + 1], item_drops[n + 2], item_drops[n + 3] = place, place .. ":input", place .. ":progress"
   place_drops[#place_drops + 1] = place
-  unflushed[place] = true
+  unflushed[place], items_read[place] = true, nil
 end
 
-local paused = nil  -- topics; none: not read yet
 local function is_paused(topic)
   if not paused then
     paused = {}
@@ -100,15 +105,15 @@ local function stale(place)
 end
 
 -- The values that the bundle was computed from: fields of the job's hash and what they must hold ("": nothing). The
--- first ones were read with the job's row.
+-- first ones were read with the job's row, from behind `row_at`.
 local words_of_row = 4
 local fields_with_row = 200
-local function check_fields(hash, row, first, count)
+local function check_fields(hash, row, row_at, first, count)
   local function wrong(i, value)
     return answer("wrong_field", "", ARGV[first + i], ARGV[first + count + i], value or "")
   end
   for i = 1, math.min(count, fields_with_row) do
-    if (row[words_of_row + i] or "") ~= ARGV[first + count + i] then return wrong(i, row[words_of_row + i]) end
+    if (row[row_at + i] or "") ~= ARGV[first + count + i] then return wrong(i, row[row_at + i]) end
   end
   for from = fields_with_row + 1, count, unpacked_max do
     local to = math.min(from + unpacked_max - 1, count)
@@ -117,6 +122,14 @@ local function check_fields(hash, row, first, count)
       if (stored[i - from + 1] or "") ~= ARGV[first + count + i] then return wrong(i, stored[i - from + 1]) end
     end
   end
+end
+
+-- Whether one of the fields to remove exists; if they were not read, they may.
+local function has_fields(row, count)
+  for i = 1, count do
+    if row[words_of_row + i] then return true end
+  end
+  return count == 0
 end
 
 -- The first bundle has no entry: its effect is in the job's hash, and many jobs wait there for long. A stream that XADD
@@ -132,8 +145,6 @@ local function write_history(history, rev, did)
   else call("XADD", history, rev .. "-0", "did", did) end
 end
 
--- What bundles of the same shape have in common, as words. Most of a group have one or two shapes.
-local shapes = {}
 local function shape_of(words)
   local epoch, status, rest_of = string.match(words, "^(%S+) (%S+) (.*)$")
   local numbers = {}
@@ -146,19 +157,19 @@ local function shape_of(words)
 end
 
 -- Arguments: where the keys begin, the shape, rev and head before, the semaphore before ("": unchanged), what it did;
--- then lists whose lengths the shape gives: fields and what they must hold, fields and what is added to them, fields
--- and what is set (rev and bundle are the first ones), fields to remove, work that ends (place, the token that holds it
+-- then lists whose lengths the shape gives: fields to remove, fields and what they must hold, fields and what is added to
+-- them, fields and what is set (rev and bundle are the first ones), work that ends (place, the token that holds it
 -- or ""), topics of claimed work, work that it puts and holds (place, words, input); the step of the semaphore; the run
 -- and all other writes; why it must be refused.
 function operations.job()
   local at = taken_args
   local key_at, shape, rev_before, head_before, semaphore, did = unpack(ARGV, at + 1, at + 6)
   shape = shapes[shape] or shape_of(shape)
-  local fields_at = at + 6
+  local dropped_at = at + 6
+  local fields_at = dropped_at + shape.dropped
   local added_at = fields_at + 2 * shape.fields
   local set_at = added_at + shape.added
-  local dropped_at = set_at + shape.set
-  local ended_at = dropped_at + shape.dropped
+  local ended_at = set_at + shape.set
   local topics_at = ended_at + shape.ended
   local hands_at = topics_at + shape.topics
   taken_args = hands_at + shape.hands
@@ -177,8 +188,10 @@ function operations.job()
   if shape.flaws == 1 then wrong, wrong_step = take(), take() end
 
   if not owns(shape.epoch) then return fenced() end
+  -- A few fields to remove are read too: most of them do not exist.
+  local read_at = shape.dropped <= fields_with_row and dropped_at or fields_at
   local row = call("HMGET", hash, "rev", "status", "semaphore", "head",
-                   unpack(ARGV, fields_at + 1, fields_at + math.min(shape.fields, fields_with_row)))
+                   unpack(ARGV, read_at + 1, fields_at + math.min(shape.fields, fields_with_row)))
   if not row[1] then return answer("no_job") end
   local rev, status, was = ARGV[set_at + 2], shape.status, row[2]
   if row[1] ~= rev_before then return check_rev(hash, row[1], rev_before, rev, ARGV[set_at + 4]) end
@@ -208,15 +221,15 @@ function operations.job()
     if wrong_step ~= "" then return rejected(wrong_step) end
     if shape.steps == 1 and (tonumber(semaphore) + tonumber(delta) == tonumber(threshold)) ~= (hit == "1") then return answer("other_hit") end
   end
-  local refusal = row[4] ~= head_before and check_completions(row[4], head_before) or check_fields(hash, row, fields_at, shape.fields)
+  local refusal = row[4] ~= head_before and check_completions(row[4], head_before) or check_fields(hash, row, words_of_row + fields_at - read_at, fields_at, shape.fields)
   if refusal then return refusal end
   if wrong ~= "" then return rejected(wrong) end
   refusal = row[4] ~= head_before and check_next(row[4], head_before) or odd_writes and rest.check_redeliveries(of, odd_writes)
   if refusal then return refusal end
 
   for i = added_at + 1, set_at, 2 do call("HINCRBY", hash, ARGV[i], ARGV[i + 1]) end
-  call_in_steps("HSET", hash, set_at, dropped_at)
-  call_in_steps("HDEL", hash, dropped_at, ended_at)
+  call_in_steps("HSET", hash, set_at, ended_at)
+  if shape.dropped > 0 and has_fields(row, fields_at - read_at) then call_in_steps("HDEL", hash, dropped_at, fields_at) end
   if shape.steps == 1 then step_semaphore_and_snapshot(hash, semaphore, delta, threshold, message, weight) end
   if was ~= status then
     call("HSET", hash, "status", status)

@@ -15,7 +15,6 @@ local function wants(...) error({wanted = {...}}) end
 local function committed(...) return answer("committed", "", ...) end
 local function already_done(...) return answer("already_done", "", ...) end
 
-local keys_of_runs = {}
 local function keys_of(run)
   local known = keys_of_runs[run]
   if known then return known end
@@ -37,5 +36,3 @@ local function ring(run) rung_runs[run] = true end
 local function ring_flag(flag) rung_flags[flag] = true end
 
 local status_digit = {running = "0", completed = "1", failed = "2", interrupted = "3", parked = "4", paused = "5"}
-
-local last_run = nil  -- of this lane; none: not read yet

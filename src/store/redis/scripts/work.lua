@@ -95,6 +95,7 @@ end
 function work.change(place, item)
   unlist(place, item)
   item.unlocks, item.wake = unlocks_at(item), work.wake(item)
+  items_read[place] = nil
   call("HSET", key.items, place, work.words(item))
   list(place, item)
 end
@@ -118,6 +119,7 @@ function work.put(place, item, rest, input, progress)
   local fields = {place, item.number .. " " .. rest}
   if input ~= "" then fields[3], fields[4] = place .. ":input", input end
   if progress ~= "" then fields[#fields + 1], fields[#fields + 2] = place .. ":progress", progress end
+  items_read[place] = nil
   call("HSET", key.items, unpack(fields))
   list(place, item)
 end
@@ -127,6 +129,7 @@ function work.drop(place)
   if not known then return end
   unlist(place, known)
   call("ZREM", key.places, place)
+  items_read[place] = nil
   call("HDEL", key.items, place, place .. ":input", place .. ":progress")
 end
 

@@ -17,7 +17,7 @@ class Script {
 
   const std::string& source() const { return source_; }
   const std::string& digest() const { return digest_; }  // the server's name for it
-  // The same as a function of the server, which executes its definitions once and not for every call. Empty: it is none.
+  // The same as a function of the server: its definitions are executed once, not for every call. Empty: it is none.
   const std::string& function() const { return function_; }
   const std::string& library() const { return library_; }  // its source
   bool reads() const { return does_ == Does::read; }

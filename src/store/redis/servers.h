@@ -39,8 +39,8 @@ class Servers {
     Commands commands;
   };
   std::vector<Result<std::vector<Reply>>> ask_each(const std::vector<Question>& questions);
-  // One script call; if the server does not have the script, it is sent again. As a function of the server, if it is one
-  // and this user may call it.
+  // One script call; if the server does not have the script, it is sent again. It is called as a function of the
+  // server, if it is one and this user may.
   Result<Reply> run(std::string_view tag, const Script& script, const std::vector<std::string>& keys,
                     const std::vector<std::string>& arguments);
   // Several steps on one connection, for WATCH. They are repeated as a whole when a key moves: `steps` returns the

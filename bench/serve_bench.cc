@@ -1,6 +1,8 @@
-// A server with remote workers beside the same jobs in one process: serve_bench [--dir FOLDER]. The server is the real
-// binary, the workers are a process of their own, all on loopback and on SQLite files of one folder. Each figure is
-// measured in turns, some rounds of both, so that a slow moment of the disk hits both.
+// A server with remote workers beside the same jobs in one process: serve_bench [--dir FOLDER] [--load]. The server is
+// the real binary, the workers are a process of their own, all on loopback and on SQLite files of one folder. Each
+// figure is measured in turns, some rounds of both, so that a slow moment of the disk hits both. Processor time is
+// counted, too: on a machine that others use it is the figure to compare. --load: only jobs of ten steps at the server,
+// for a profiler.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -12,6 +14,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -99,6 +103,19 @@ long wakes_of(pid_t process) {
   return count;
 }
 
+// Of all of its threads, user and system.
+double cpu_seconds(pid_t process) {
+  std::ifstream stat(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(stat, text);
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 long resident_kb(pid_t process) {
   std::ifstream status(fmt::format("/proc/{}/status", process));
   for (std::string line; std::getline(status, line);)
@@ -109,8 +126,14 @@ long resident_kb(pid_t process) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::filesystem::path parent =
-      argc == 3 ? std::filesystem::path(argv[2]) : std::filesystem::temp_directory_path();
+  std::filesystem::path parent = std::filesystem::temp_directory_path();
+  bool load_only = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--load")
+      load_only = true;
+    else if (std::string(argv[i]) == "--dir" && i + 1 < argc)
+      parent = argv[++i];
+  }
   const std::string folder = parent / fmt::format("serve-bench-{}", getpid());
   std::filesystem::create_directories(folder);
   const std::string port = "18299";
@@ -133,7 +156,7 @@ int main(int argc, char** argv) {
   const long wakes = wakes_of(server) - wakes_before;
   if (const auto deployed = remote->deploy(app()); !deployed) give_up(deployed.error().detail);
   const pid_t worker = child([&] {
-    auto own = pawl::connect({.url = url, .worker_threads = 2, .worker_queue = 256});
+    auto own = pawl::connect({.url = url, .worker_threads = 2, .worker_queue = pawl::RuntimeOptions().worker_queue});
     if (!own || !own->serve("step", [](pawl::Work&) { return pawl::Payload("{}"); }) || !own->launch()) _exit(1);
     pause();
   });
@@ -142,6 +165,17 @@ int main(int argc, char** argv) {
       !local->launch())
     give_up("no embedded runtime");
 
+  if (load_only) {
+    for (int round = 0; round < 3 * rounds; ++round) activities_per_second(*remote, round);
+    local->stop();
+    for (const pid_t process : {worker, server}) {
+      kill(process, process == server ? SIGTERM : SIGKILL);
+      waitpid(process, nullptr, 0);
+    }
+    return 0;
+  }
+  // Seconds of processor time, in the rounds of ten steps.
+  double server_cpu = 0, worker_cpu = 0, client_cpu = 0, embedded_cpu = 0;
   std::vector<double> remote_p50, remote_p99, embedded_p50, commit, remote_rate, embedded_rate;
   for (int round = 0; round < rounds; ++round) {
     const auto times = one_step_times(*remote, round);
@@ -150,8 +184,16 @@ int main(int argc, char** argv) {
     embedded_p50.push_back(median(one_step_times(*local, round)));
     const auto commits = pawl::bench::bare_commits(fmt::format("{}/bare-{}.db", folder, round), bare_commits);
     commit.push_back(commits[commits.size() / 2] / 1000);
+    server_cpu -= cpu_seconds(server);
+    worker_cpu -= cpu_seconds(worker);
+    client_cpu -= cpu_seconds(getpid());
     remote_rate.push_back(activities_per_second(*remote, round));
+    server_cpu += cpu_seconds(server);
+    worker_cpu += cpu_seconds(worker);
+    client_cpu += cpu_seconds(getpid());
+    embedded_cpu -= cpu_seconds(getpid());
     embedded_rate.push_back(activities_per_second(*local, round));
+    embedded_cpu += cpu_seconds(getpid());
   }
   const long busy = resident_kb(server);
   local->stop();
@@ -159,16 +201,19 @@ int main(int argc, char** argv) {
   waitpid(worker, nullptr, 0);
   kill(server, SIGTERM);
   waitpid(server, nullptr, 0);
+  const auto each = [](double seconds) { return seconds * 1e6 / (rounds * jobs_at_once * steps); };
   fmt::print(
       "{{\n  \"idle_server_kilobytes\": {},\n  \"idle_server_wakes_in_5_seconds\": {},\n"
       "  \"bare_commit_p50_ms\": {:.3f},\n  \"remote_one_activity_p50_ms\": {:.3f},\n"
       "  \"remote_one_activity_p99_ms\": {:.3f},\n  \"remote_p50_beyond_one_commit_ms\": {:.3f},\n"
       "  \"embedded_one_activity_p50_ms\": {:.3f},\n  \"remote_activities_per_second\": {:.0f},\n"
       "  \"embedded_activities_per_second\": {:.0f},\n  \"share_of_embedded\": {:.3f},\n"
-      "  \"busy_server_kilobytes\": {}\n}}\n",
+      "  \"busy_server_kilobytes\": {},\n"
+      "  \"microseconds_of_processor_per_activity\": {{\"server\": {:.1f}, \"worker\": {:.1f}, \"client\": {:.1f},"
+      " \"embedded\": {:.1f}}}\n}}\n",
       idle, wakes, median(commit), median(remote_p50), median(remote_p99), median(remote_p50) - median(commit),
       median(embedded_p50), median(remote_rate), median(embedded_rate), median(remote_rate) / median(embedded_rate),
-      busy);
+      busy, each(server_cpu), each(worker_cpu), each(client_cpu), each(embedded_cpu));
   local = pawl::Error{pawl::ErrorCode::already_done, "closed"};  // its files are its own until then
   std::filesystem::remove_all(folder);
   return 0;

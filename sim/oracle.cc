@@ -270,6 +270,10 @@ void World::check_slots() {
     if (node->engine != nullptr && node->engine->free_slots() != slots())
       verdict_.fail("slots", format("engine {} has {} of {} slots free with nothing to do", node->index,
                                     node->engine->free_slots(), slots()));
+  for (const auto& node : nodes_)
+    if (node->engine != nullptr && node->promised != 0)
+      verdict_.fail("slots", format("engine {} keeps room for {} remote workers with nothing to do", node->index,
+                                    node->promised));
 }
 
 }  // namespace pawl::sim

@@ -217,6 +217,7 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   add("delayed_start_and_deadline", {ended_within(delayed(job("j", "stuck"), 200ms), 200ms)});
   add("pause_resume", {job("j", "steps")}, {ask(Kind::pause, "j", 8ms), ask(Kind::resume, "j", 100ms)});
   add("far_pause_resume", {job("j", "far_steps")}, {ask(Kind::pause, "j", 30ms), ask(Kind::resume, "j", 200ms)});
+  add("far_steps", {job("j", "far_steps")}).small = true;
   add("far_given_back", {job("j", "far_returned")}).small = true;
   add("far_given_back_paused", {job("j", "far_returned")},
       {ask(Kind::pause, "j", 30ms), ask(Kind::resume, "j", 200ms)});

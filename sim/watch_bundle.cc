@@ -192,6 +192,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::DropWork
   const auto work = job.work.find(drop.activity.raw());
   if (work == job.work.end() || work->second.token != drop.token)
     return fail(job, "token", format("a stale worker's answer to activity {} was taken", drop.activity.raw()));
+  ended_by_.insert_or_assign(work->second.request, drop.token);
   job.work.erase(work);
 }
 

@@ -77,6 +77,8 @@ class WatchStore final : public store::ForwardStore {
   std::size_t to_remove() const { return to_remove_ + keys_expiring_; }  // jobs and keys whose time will come
   const WatchFigures& figures() const { return figures_; }
   // Whether a commit gave this attempt of a request to a worker: before that no worker may see it.
+  // A worker was told that its final answer is committed.
+  void check_acknowledged(const core::WorkItem& item, core::ReplyStatus status);
   bool handed_out(const core::WorkItem& item) const { return handed_out_.contains({item.request, item.token}); }
   // How often a request that may act at most once was allowed to begin.
   std::uint32_t begins_allowed(const core::Guid& request) const {
@@ -339,6 +341,7 @@ class WatchStore final : public store::ForwardStore {
   std::set<std::pair<core::Guid, core::WorkToken>> late_beats_;  // taken after their time
   std::map<core::Guid, std::uint32_t> allowed_again_;
   std::map<core::Guid, std::uint32_t> given_back_;
+  std::map<core::Guid, core::WorkToken> ended_by_;  // the attempt whose success concluded it
   bool is_paused(const Topic& topic, core::LaneId lane) const {
     return paused_.contains({core::LaneId(0), topic.raw()}) || paused_.contains({lane, topic.raw()});
   }

@@ -39,12 +39,29 @@ void WatchStore::note(const store::DeliverReply& delivery, const store::Outcome&
     return fail(*job, "token", "an answer was taken from a worker that does not hold the item");
   const core::ReplyStatus status = std::get<core::Reply>(delivery.message.body).status;
   if (status == core::ReplyStatus::success) {
+    ended_by_.insert_or_assign(work->second.request, delivery.token);
     job->work.erase(work);
   } else if (status != core::ReplyStatus::pending) {
     work->second.epoch = core::Epoch(0);
     work->second.lease_until = Instant::from_micros(std::numeric_limits<std::int64_t>::max());
   }
   if (!core::is_closed(job->status)) put_message(*job, delivery.message);
+}
+
+// What a worker is told counts: its success concluded the item, its failure is stored or decided.
+void WatchStore::check_acknowledged(const core::WorkItem& item, core::ReplyStatus status) {
+  const ShadowJob* job = find(item.run);
+  if (job == nullptr) return;
+  const auto work = job->work.find(item.activity.raw());
+  const bool still_held = work != job->work.end() && work->second.token == item.token &&
+                          work->second.lease_until != store::DeliverReply::until_decided;
+  if (still_held)
+    return fail(*job, "acknowledged", format("run {} of activity {} was told that its answer counts, and it is not "
+                                             "stored", item.runs, item.activity.raw()));
+  const auto ended = ended_by_.find(item.request);
+  if (status == core::ReplyStatus::success && (ended == ended_by_.end() || ended->second != item.token))
+    fail(*job, "acknowledged", format("run {} of activity {} was told that its answer counts, and it was another one's",
+                                      item.runs, item.activity.raw()));
 }
 
 void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outcome) {

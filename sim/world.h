@@ -252,6 +252,8 @@ class World {
   void remote_answered(const std::shared_ptr<Run>& run, const store::Operation& operation,
                        const store::Outcome& outcome);
   void remote_give_back(std::shared_ptr<Run> run);
+  std::optional<runtime::FarTaker> find_far_taker(Node& node, const core::WorkItem& item);
+  void far_given(Node& node, const core::WorkItem& item);
   Node* draw_server();
   void ask_server(Node& node, store::Operation operation, std::function<void(const Result<store::Outcome>&)> done);
   void ask_server_until_done(const std::shared_ptr<Run>& run, store::Operation operation,
@@ -320,6 +322,13 @@ struct World::Node final : runtime::EngineEvents, store::Listener {
   void cancel(const runtime::WorkRun& run) override { world.cancelled(*this, run); }
   void withdraw(const runtime::WorkRun& run) override { world.withdraw(*this, run); }
   void probe(const core::WorkItem& item) override { world.probe(*this, item); }
+  std::optional<runtime::FarTaker> find_far_taker(const core::WorkItem& item) override {
+    return world.find_far_taker(*this, item);
+  }
+  void give_far(std::uint64_t, const core::WorkItem& item, const core::JobRow*) override {
+    world.far_given(*this, item);
+  }
+  void free_far_room(std::uint64_t) override { --promised; }
   void answered(runtime::Ticket ticket, Result<store::Outcome> outcome) override;
   void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override;
   void committed(const core::JobState& after, const core::Bundle&) override { world.check_row(after.job); }
@@ -337,7 +346,9 @@ struct World::Node final : runtime::EngineEvents, store::Listener {
   std::unique_ptr<runtime::Engine> engine;  // null: dead
   std::uint64_t life = 0;                   // events of an earlier process of this node are dropped
   std::uint32_t boots = 0;
+  std::uint32_t crashes = 0;
   Duration paused_until{0};
+  std::int64_t promised = 0;  // rooms of those who wait at it, for work on its way to the store
   std::uint32_t groups_out = 0;
   Duration last_arrival{0};  // of a group
   std::optional<Duration> wake_at;
@@ -353,6 +364,7 @@ struct World::Run {
   std::uint32_t reply = 0;  // pending ones first
   std::uint32_t beats = 0;
   std::uint64_t asked = 0;  // requests of a remote one to servers: only the answer to the last one counts
+  std::optional<std::size_t> server{};  // all replies of it go there
   bool silent = false;      // it replies only when it is cancelled, if at all
   bool cancelled = false;
 };

@@ -75,6 +75,7 @@ void World::boot(Node& node) {
   const auto pool = memory_.read_pool(Pool("graphs"));
   node.clock.boot();
   node.groups_out = 0;
+  node.promised = 0;
   node.wake_at.reset();
   node.paused_until = Duration{0};
   node.damage_said.clear();
@@ -105,6 +106,7 @@ void World::boot(Node& node) {
 }
 
 void World::crash(Node& node) {
+  ++node.crashes;
   ++report_.crashes;
   in_order_ = false;
   ++node.life;

@@ -1,5 +1,6 @@
 // World: workers that claim from the queue, and replies that come by token through the store. Such a worker speaks to
-// the store, or to a server: an engine, which commits what it says among its own work.
+// the store, or to a server: an engine, which commits what it says among its own work. Some of them wait at a server:
+// it claims work for them in the commit that puts the work, and sends it when that is durable.
 #include "base/format.h"
 #include "sim/world.h"
 #include "store/domain.h"
@@ -49,6 +50,31 @@ void World::remote_begin(const std::vector<core::WorkItem>& items) {
   }
 }
 
+// In half of the cases somebody waits at this server.
+std::optional<runtime::FarTaker> World::find_far_taker(Node& node, const core::WorkItem& item) {
+  if (!scenario_.behaviour(item.topic.raw()).remote || random_.below(server_one_in) != 0) return std::nullopt;
+  ++node.promised;
+  return runtime::FarTaker{node.index + 1, "waiting", options_.lease};
+}
+
+void World::far_given(Node& node, const core::WorkItem& item) {
+  --node.promised;
+  if (!watch_.handed_out(item))
+    verdict_.fail("dispatch", format("run {} of activity {} reached a remote worker before its commit", item.runs,
+                                     item.activity.raw()));
+  // Nobody waits any more, or the line breaks: then its lease must run out.
+  const auto fault = draw_foreign_fault();
+  if (fault == FaultKind::crash_before || fault == FaultKind::refused) {
+    return ask_server(node, store::ReleaseWork{item.run, item.activity, item.token},
+                      [](const Result<store::Outcome>&) {});
+  }
+  if (fault) return;
+  // A server that stops sends what it has; one that dies does not.
+  post(drawn(options_.latency_max), [this, &node, item, crashes = node.crashes] {
+    if (node.crashes == crashes) remote_begin({item});
+  });
+}
+
 // None: it speaks to the store.
 World::Node* World::draw_server() {
   if (random_.below(server_one_in) != 0) return nullptr;
@@ -74,7 +100,8 @@ void World::ask_server_until_done(const std::shared_ptr<Run>& run, store::Operat
   post(server_timeout + drawn(server_timeout), [this, run, asked, operation, done] {
     if (run->asked == asked) ask_server_until_done(run, operation, done);
   });
-  if (Node* server = draw_server())
+  if (run->server && (nodes_[*run->server]->engine == nullptr || nodes_[*run->server]->stopping)) return;
+  if (Node* server = run->server ? nodes_[*run->server].get() : draw_server())
     return ask_server(*server, operation, [run, asked, done](const Result<store::Outcome>& outcome) {
       if (run->asked != asked || !outcome || outcome->kind == store::OutcomeKind::outcome_unknown) return;
       ++run->asked;
@@ -124,7 +151,9 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   // Interim answers and the last one go one way: an owner that is told late of the first would take the last before it
   // (docs/WORKERS.md).
   const bool one_way = scenario_.behaviour(item.topic.raw()).pendings > 0;
-  if (!one_way && random_.below(server_one_in) == 0) {
+  if (one_way && run->reply == 0 && options_.comings.empty() && !run->server && random_.below(server_one_in) == 0)
+    run->server = random_.below(nodes_.size());
+  if (run->server || (!one_way && random_.below(server_one_in) == 0)) {
     journal_.answer(item, said.status, run->reply, said.data);
     return ask_server_until_done(run, operation, [this, run, operation](const store::Outcome& outcome) {
       remote_answered(run, operation, outcome);
@@ -148,6 +177,8 @@ void World::remote_answered(const std::shared_ptr<Run>& run, const store::Operat
   if (!outcome.done()) return;  // another worker has it now
   const Behaviour& behaviour = scenario_.behaviour(run->item.topic.raw());
   const bool pending = run->reply < behaviour.pendings;
+  if (!pending && outcome.kind == store::OutcomeKind::committed)
+    watch_.check_acknowledged(run->item, said_by(*run).status);
   ++run->reply;
   if (pending) return post(drawn(options_.work_max), [this, run] { remote_answer(run); });
   if (behaviour.answers_twice && run->reply == behaviour.pendings + 1)

@@ -163,6 +163,9 @@ class Pass {
     if (found_) return progress;
     if (progress == Progress::finished) decision_.done.push_back(index);
     if (context.entered) decision_.entered.push_back(index);
+    const bool ends = progress == Progress::finished || progress == Progress::parked;
+    if (ends && !context.in_vain && !context.stored() && std::holds_alternative<Reply>(delivery.message.body))
+      decision_.counted.push_back(index);
     return serve_passed_on() ? progress : Progress::parked;
   }
 

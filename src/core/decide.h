@@ -54,6 +54,9 @@ struct Decision {
   std::optional<Bundle> bundle;      // none: nothing to commit
   std::vector<std::size_t> done;     // deliveries that are finished once the bundle is committed
   std::vector<std::size_t> entered;  // deliveries whose entry it commits
+  // Unstored replies that the bundle takes, keeps or refuses: nothing of them is lost once it is committed. A stale one
+  // is done, too, but it is not among these.
+  std::vector<std::size_t> counted;
   bool goes_on = false;              // it ended at steps_max: the job has sent itself more messages
 };
 

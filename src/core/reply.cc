@@ -18,7 +18,10 @@ Progress take_reply(Context& context, const Reply& reply) {
   if (context.delivery.origin == Origin::loaded && !context.delivery.entered) return count_reentry(context);
   const WorkItem* item = draft.find_work(reply.activity);
   Answer answer{reply.activity, reply.status, reply.code, reply.data};
-  if (!context.stored() && (!draft.active() || item == nullptr || is_stale(*item, reply))) return Progress::finished;
+  if (!context.stored() && (!draft.active() || item == nullptr || is_stale(*item, reply))) {
+    context.in_vain = true;
+    return Progress::finished;
+  }
   // After an error the item is still there: here it is decided whether it is attempted again.
   if (is_error(reply.status) && item != nullptr && draft.active()) {
     if (is_stale(*item, reply)) return acknowledge(context);
@@ -105,7 +108,8 @@ Progress keep_answer(Context& context) {
   if (context.stored()) return Progress::stays;
   if (reply == nullptr) return Progress::finished;  // the engine repeats the message when the job continues
   const WorkItem* item = context.draft.find_work(reply->activity);
-  if (item == nullptr || is_stale(*item, *reply)) return Progress::finished;
+  context.in_vain = item == nullptr || is_stale(*item, *reply);
+  if (context.in_vain) return Progress::finished;
   context.draft.put_message(context.delivery.message);
   if (is_final(*reply) && !is_error(reply->status)) context.draft.drop_work(*item);
   return Progress::finished;

@@ -28,6 +28,7 @@ struct Context {
   const DecideOptions& options;
   std::deque<Message>& passed_on;  // served next, in the same bundle
   bool entered = false;            // out: this bundle holds the delivery's entry
+  bool in_vain = false;            // out: it is a stale reply, and changes nothing
   std::optional<Error> failure{};  // out: why the job must stop here
 
   bool alone() const { return options.fusion == Fusion::off; }

@@ -30,6 +30,7 @@ void Bundles::settle(core::Bundle& bundle, const store::Outcome& outcome) {
   const bool taken_as_done = (outcome.kind == OutcomeKind::fenced && seeded(SeededBug::fenced_ignored)) ||
                              (outcome.kind == OutcomeKind::outcome_unknown && seeded(SeededBug::unknown_is_committed));
   if (waited_for && (outcome.done() || taken_as_done)) return decider.absorb(bundle);
+  if (outcome.done()) parts_.workshop.put_for_others(bundle);
   decider.withdraw(bundle);
   if (!waited_for) return;
   switch (outcome.kind) {

@@ -66,6 +66,8 @@ void Engine::request(store::Operation operation, Ticket ticket) {
         ticket, Error{ErrorCode::retry_later, "the store takes no writes at the moment, try again: " + *why});
   if (!p.has_room() && bytes_of(operation) > limits::light_request_bytes)
     return p.events.answered(ticket, Error{ErrorCode::retry_later, no_room(p.options.bytes_max.waiting)});
+  auto* reply = std::get_if<store::DeliverReply>(&operation);
+  if (reply != nullptr && p.far_replies.take(*reply, ticket)) return;
   if (p.mailboxes.may_be_damaged(operation))
     p.mailboxes.push_if_readable(std::move(operation), ticket);
   else
@@ -143,7 +145,9 @@ void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
   p.jobs.committed_in(p.clock.monotonic() - group.asked_at);
   std::optional<std::vector<store::Outcome>> outcomes;
   if (group.transaction == nullptr) {
+    const std::optional<Error> error = result ? std::nullopt : std::optional(result.error());
     outcomes = p.outgoing.finished(group, std::move(result));
+    if (!outcomes && error) p.far_replies.refuse(*error);
   } else {
     p.outgoing.finished_with_transaction(group);
     if (auto outcome = p.transactions.came_back(group, result)) outcomes.emplace().push_back(std::move(*outcome));

@@ -30,6 +30,14 @@ struct Recorder final : EngineEvents {
   void cancel(const WorkRun& run) override { cancelled.push_back(run); }
   void withdraw(const WorkRun& run) override { withdrawn.push_back(run); }
   void probe(const core::WorkItem& item) override { probes.push_back(item); }
+  std::optional<FarTaker> find_far_taker(const core::WorkItem&) override {
+    if (far_rooms == 0) return std::nullopt;
+    --far_rooms;
+    return FarTaker{1, "far", std::chrono::seconds(30)};
+  }
+  void give_far(std::uint64_t, const core::WorkItem& item, const core::JobRow*) override { far_work.push_back(item); }
+  void free_far_room(std::uint64_t) override { ++far_rooms; }
+  void work_waits(const Topic& topic) override { waiting.push_back(topic); }
   void answered(Ticket, Result<store::Outcome> outcome) override { outcomes.push_back(std::move(outcome)); }
   void submitted(Ticket, Result<Submitted> result) override { answers.push_back(std::move(result)); }
   void committed(const core::JobState&, const core::Bundle& bundle) override { bundles.push_back(bundle); }
@@ -37,6 +45,9 @@ struct Recorder final : EngineEvents {
   void problem(const std::string& text) override { problems.push_back(text); }
   void ring(core::LaneId lane, const store::Change& change) override { rings.emplace_back(lane, change); }
   std::deque<core::WorkItem> work;
+  std::size_t far_rooms = 0;  // of somebody who waits outside
+  std::deque<core::WorkItem> far_work;
+  std::vector<Topic> waiting;
   std::vector<WorkRun> cancelled;
   std::vector<WorkRun> withdrawn;
   std::vector<core::WorkItem> probes;

@@ -91,6 +91,13 @@ struct ProbeAnswer {
   Payload data;
 };
 
+// Somebody outside of this process who waits for work (FarDesk).
+struct FarTaker {
+  std::uint64_t number = 0;
+  std::string worker;  // its name, for people
+  Duration lease{0};
+};
+
 // What the engine reports to its driver, always after the commit that made it true.
 class EngineEvents {
  public:
@@ -102,6 +109,14 @@ class EngineEvents {
   // The queue time is over: if no thread has begun it, give it back.
   virtual void withdraw(const WorkRun&) {}
   virtual void probe(const core::WorkItem& item) = 0;
+  // Asked before the commit: room for an item that is about to be put, with somebody outside of this process. It is
+  // taken until one of the next two comes.
+  virtual std::optional<FarTaker> find_far_taker(const core::WorkItem&) { return std::nullopt; }
+  // The item was put with a claim for it. No job: it is not in memory any more.
+  virtual void give_far(std::uint64_t /*taker*/, const core::WorkItem&, const core::JobRow*) {}
+  virtual void free_far_room(std::uint64_t /*taker*/) {}
+  // An item that no worker has may begin: others may take it from the store.
+  virtual void work_waits(const Topic&) {}
   // The outcome of a request().
   virtual void answered(Ticket ticket, Result<store::Outcome> outcome) = 0;
   virtual void submitted(Ticket ticket, Result<Submitted> result) = 0;

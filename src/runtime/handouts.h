@@ -32,8 +32,13 @@ struct TakeRequest {
   std::size_t bytes_max = 0;  // of all inputs and progress together, unless the first one alone has more; 0: any
 };
 struct TakenWork {
+  struct JobName {
+    std::string id;
+    std::string name_space;
+  };
   detail::WorkFacts facts;
   Instant lease_until;
+  std::optional<JobName> job{};  // none: not known without a read
 };
 // What a worker says of its attempt.
 struct Said {
@@ -58,13 +63,14 @@ class Handouts {
   // conflict: the token is stale. The same last word once more, as after a lost response, is no conflict while this
   // process remembers it. May read the store, on the caller's thread.
   void say(const std::string& token, Said said, Done done);
+  // Given to a worker in another way than by take().
+  void remember(const core::WorkItem& item);
 
  private:
   struct Taking;
   void take_in(const std::shared_ptr<Taking>& taking);
   void end_take(const std::shared_ptr<Taking>& taking);
   std::size_t fitting(const TakeRequest& request, std::size_t left);
-  void remember(const core::WorkItem& item);
   void forget(const WorkRun& run);
   void note_answered(const WorkRun& run, Said::Kind kind);
   bool was_answered(const WorkRun& run, Said::Kind kind);

@@ -94,7 +94,7 @@ void Jobs::decide(HotJob& job, With with) {
   core::Bundle bundle = std::move(*job.decision.bundle);
   job.decision.bundle.reset();
   bundle.with_submit = with == With::submit;
-  if (!lane->giving) parts_.workshop.claim_for_local_workers(bundle);
+  if (!lane->giving) parts_.workshop.claim_for_workers(bundle);
   launch(job, std::move(bundle));
 }
 
@@ -159,6 +159,7 @@ void Jobs::stamp_ends(Group& group) {
 void Jobs::set_aside(HotJob& job) {
   const RunId run = job.state.job.run;
   auto unstored = take_unstored(job);
+  parts_.far_replies.take_out(run, unstored);
   forget(run);
   // Later messages must not be served before the one that could not be read, so they must not stay in memory either.
   if (OwnedLane* lane = parts_.lanes.mine(run))

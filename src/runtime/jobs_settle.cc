@@ -120,6 +120,7 @@ void Jobs::absorb(const core::Bundle& bundle) {
   const std::vector<WorkRun> unwanted = parts_.workshop.runs_ended_by(job.state, bundle);
   job.in_flight = true;  // its messages to itself may come back here: rest() handles them afterwards
   core::apply(job.state, bundle);
+  parts_.far_replies.committed(job, bundle);
   job.drop_done();
   hand_on(job, bundle);
   parts_.events.committed(job.state, bundle);
@@ -148,7 +149,10 @@ void Jobs::hand_on(HotJob& job, const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     if (const auto* work = std::get_if<core::PutWork>(&write)) {
       const core::WorkItem* item = job.state.find_work(work->item.activity);  // none: removed by this same bundle
-      if (item != nullptr) parts_.workshop.put(lane, *item);
+      if (item != nullptr)
+        parts_.workshop.put(lane, *item);
+      else
+        parts_.workshop.free_room(work->item);
     } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
       const core::WorkItem* item = job.state.find_work(change->activity);
       if (item != nullptr && lane != nullptr) parts_.workshop.adopt(*lane, *item);
@@ -172,6 +176,7 @@ void Jobs::rest(HotJob& job) {
     if (runs_on) parts_.loader.park_damaged(run, what);
     return;
   }
+  parts_.far_replies.look(job);
   if (job.look_again) {
     job.look_again = false;
     OwnedLane* lane = parts_.lanes.mine(run);

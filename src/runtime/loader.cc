@@ -176,6 +176,7 @@ void Loader::reload(core::Bundle uncertain) {
   if (HotJob* job = parts_.jobs.find(run)) {
     parts_.workshop.doubt(parts_.workshop.runs_ended_by(job->state, uncertain));
     unstored = Jobs::take_unstored(*job);
+    parts_.far_replies.take_out(run, unstored);
     parts_.jobs.forget(run);
   }
   OwnedLane* lane = parts_.lanes.mine(run);

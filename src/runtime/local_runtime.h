@@ -27,6 +27,7 @@
 #include "runtime/end_waiters.h"
 #include "runtime/end_watch.h"
 #include "runtime/engine.h"
+#include "runtime/far_desk.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/handouts.h"
 #include "runtime/label_views.h"
@@ -131,6 +132,8 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   Result<bool> has_owner() override;
   RuntimeStats stats() const override { return store_.stats(); }
   Handouts& handouts() { return handouts_; }
+  // Work is claimed for those who wait there. REQUIRES: before launch(); it outlives the engine's thread.
+  void hand_work_to(FarDesk& desk) { far_desk_ = &desk; }
   CommitTimes::Figures commit_times() const { return commit_times_.read(); }
   void clock_was_set() { commands_.push(Signal::clock); }  // check what is due now
 
@@ -177,6 +180,10 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   void cancel(const WorkRun& run) override { cancelled_.push_back(run); }
   void withdraw(const WorkRun& run) override { withdrawn_.push_back(run); }
   void probe(const core::WorkItem& item) override;
+  std::optional<FarTaker> find_far_taker(const core::WorkItem& item) override;
+  void give_far(std::uint64_t taker, const core::WorkItem& item, const core::JobRow* job) override;
+  void free_far_room(std::uint64_t taker) override { far_desk_->free_room(taker); }
+  void work_waits(const Topic& topic) override;
   void answered(Ticket ticket, Result<store::Outcome> outcome) override;
   void submitted(Ticket ticket, Result<Submitted> result) override;
   void committed(const core::JobState& after, const core::Bundle& bundle) override;
@@ -202,6 +209,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   void look_at_graphs();
   void give_back(const core::WorkItem& item, core::Began began);
   void tell_workers();  // passes on what the engine wants of them
+  void tell_far_desk();
   // finds those that do not return; while stopping, tells them to stop and leaves them running
   void look_after_workers();
   void refuse(Command& command);  // it came after the engine's last turn
@@ -258,6 +266,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   Observers<Event> observers_{[this](const std::string& text) { problem(text); }};
   Observers<std::string> reporters_{print_problem};
   CommandQueue<std::optional<Group>> groups_;  // to the committer; none: end
+  FarDesk* far_desk_ = nullptr;
   std::atomic<bool> owns_{false};
   std::mutex life_mutex_;
   std::mutex direct_mutex_;  // held by commits before launch(), and by launch()
@@ -281,6 +290,8 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   std::unordered_map<Ticket, std::function<void(Result<Submission>)>> submits_;
   std::unordered_map<Ticket, std::function<void(Result<store::Outcome>)>> asked_;
   std::vector<WorkerPool::Task> dispatched_;
+  std::vector<FarDesk::Given> far_given_;  // in this turn, as the next one
+  std::map<std::string, std::size_t> work_waits_;
   std::vector<WorkRun> cancelled_;
   ProblemFilter problems_;
   std::vector<WorkRun> withdrawn_;

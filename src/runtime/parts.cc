@@ -33,6 +33,7 @@ Parts::Parts(EngineOptions engine_options, store::PoolInfo pool, store::Store& i
       mailboxes(*this),
       bundles(*this),
       workshop(*this, options),
+      far_replies(*this),
       transactions(*this),
       post(*this),
       alarms(*this) {}

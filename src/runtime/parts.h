@@ -9,6 +9,7 @@
 #include "runtime/alarms.h"
 #include "runtime/bundles.h"
 #include "runtime/engine_types.h"
+#include "runtime/far_replies.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/jobs.h"
 #include "runtime/lanes.h"
@@ -47,6 +48,7 @@ struct Parts {
   Mailboxes mailboxes;        // the same for mailboxes
   Bundles bundles;            // decisions on their way to the store and back
   Workshop workshop;          // work that is handed to local workers
+  FarReplies far_replies;     // replies of workers in other processes that go into a bundle
   Transactions transactions;  // replies with SQL of the worker
   Post post;                  // messages between jobs
   Alarms alarms;              // what is due at a time

@@ -12,6 +12,7 @@
 #include "runtime/commit_group.h"
 #include "runtime/events.h"
 #include "runtime/local_runtime.h"
+#include "runtime/user_call.h"
 #include "runtime/views.h"
 
 namespace pawl::runtime {
@@ -313,6 +314,7 @@ void LocalRuntime::give_back(const core::WorkItem& item, core::Began began) {
 }
 
 void LocalRuntime::tell_workers() {
+  tell_far_desk();
   std::vector<WorkerPool::Task> tasks = std::exchange(dispatched_, {});
   if (!tasks.empty() && !look_for_silent_ && options_.worker_silence > Duration{0})
     look_for_silent_ = clock_.monotonic() + options_.worker_silence;
@@ -368,6 +370,28 @@ void LocalRuntime::dispatch(const core::WorkItem& item) {
 
 void LocalRuntime::probe(const core::WorkItem& item) {
   dispatched_.push_back(WorkerPool::Task{item, probes_.at(item.topic.raw())});
+}
+
+std::optional<FarTaker> LocalRuntime::find_far_taker(const core::WorkItem& item) {
+  if (far_desk_ == nullptr) return std::nullopt;
+  return far_desk_->find_taker(item.topic.raw(), item.input.size() + item.life.progress.size());
+}
+
+void LocalRuntime::give_far(std::uint64_t taker, const core::WorkItem& item, const core::JobRow* job) {
+  handouts_.remember(item);
+  FarDesk::Given& given = far_given_.emplace_back(
+      FarDesk::Given{taker, {facts_of(item, store_.store->id()), item.lease_until, std::nullopt}});
+  if (job != nullptr) given.work.job = TakenWork::JobName{job->id.raw(), job->name_space.raw()};
+}
+
+void LocalRuntime::work_waits(const Topic& topic) {
+  if (far_desk_ != nullptr) ++work_waits_[topic.raw()];
+}
+
+void LocalRuntime::tell_far_desk() {
+  if (!far_given_.empty()) far_desk_->give(std::exchange(far_given_, {}));
+  for (const auto& [topic, count] : work_waits_) far_desk_->work_waits(topic, count);
+  work_waits_.clear();
 }
 
 void LocalRuntime::answered(Ticket ticket, Result<store::Outcome> outcome) {

@@ -105,7 +105,7 @@ void Transactions::decide(OwnedLane& lane, HotJob& job) {
     decision.bundle.reset();
     job.goes_on = decision.goes_on;
     job.decision = std::move(decision);
-    if (!lane.giving) parts_.workshop.claim_for_local_workers(bundle);
+    if (!lane.giving) parts_.workshop.claim_for_workers(bundle);
     return parts_.jobs.launch(job, std::move(bundle), std::move(transaction));
   }
   transaction.reset();  // rolled back, before anything else is committed

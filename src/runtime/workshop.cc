@@ -34,22 +34,59 @@ bool has_answer(const std::vector<core::Delivery>& deliveries, const core::WorkI
 
 }  // namespace
 
-void Workshop::claim_for_local_workers(core::Bundle& bundle) {
+void Workshop::claim_for_workers(core::Bundle& bundle) {
   // A bundle that opens work and closes or stops the job withdraws it again: it must not begin.
   if (parts_.stopping || std::get<core::JobHead>(bundle.head).status != core::JobStatus::running) return;
   for (core::Write& write : bundle.writes) {
     auto* put = std::get_if<core::PutWork>(&write);
-    if (put == nullptr || !desk_.serves(put->item.topic) || paused_topics_.contains(put->item.topic.raw())) continue;
+    if (put == nullptr || paused_topics_.contains(put->item.topic.raw())) continue;
+    if (!desk_.serves(put->item.topic)) {
+      claim_for_others(put->item);
+      continue;
+    }
     if (!desk_.take_slot(need_of(put->item))) continue;
     core::begin_run(put->item, parts_.options.name, bundle.epoch, Instant(), parts_.clock.now());
     if (seeded(SeededBug::dispatch_before_commit)) parts_.events.dispatch(put->item);
   }
 }
 
+// As ClaimWork would, in the same commit. Nobody hears of it before that is durable.
+void Workshop::claim_for_others(core::WorkItem& item) {
+  if (is_claimed(item) || item.held || item.visible_at != Instant()) return;
+  const auto taker = parts_.events.find_far_taker(item);
+  if (!taker) return;
+  const Instant now = parts_.clock.now();
+  core::begin_run(item, taker->worker, core::Epoch(0), now + taker->lease, now);
+  if (seeded(SeededBug::far_work_before_commit)) return parts_.events.give_far(taker->number, item, nullptr);
+  far_rooms_.insert_or_assign(run_of(item), taker->number);
+}
+
 void Workshop::give_back_slots(const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes) {
+    const auto* work = std::get_if<core::PutWork>(&write);
+    if (work == nullptr || !is_claimed(work->item)) continue;
+    if (work->item.epoch == core::Epoch(0))
+      free_room(work->item);
+    else
+      desk_.give_slot(need_of(work->item));
+  }
+}
+
+void Workshop::free_room(const core::WorkItem& item) {
+  if (const auto room = far_rooms_.extract(run_of(item))) parts_.events.free_far_room(room.mapped());
+}
+
+void Workshop::give_to_others(const core::WorkItem& item) {
+  const auto room = far_rooms_.extract(run_of(item));
+  if (!room) return;
+  const HotJob* job = parts_.jobs.find(item.run);
+  parts_.events.give_far(room.mapped(), item, job == nullptr ? nullptr : &job->state.job);
+}
+
+void Workshop::put_for_others(const core::Bundle& bundle) {
+  if (far_rooms_.empty()) return;
   for (const core::Write& write : bundle.writes)
-    if (const auto* work = std::get_if<core::PutWork>(&write))
-      if (is_claimed(work->item)) desk_.give_slot(need_of(work->item));
+    if (const auto* work = std::get_if<core::PutWork>(&write)) give_to_others(work->item);
 }
 
 void Workshop::withdrawn(const store::Operation& operation) {
@@ -61,6 +98,11 @@ void Workshop::withdrawn(const store::Operation& operation) {
 void Workshop::put(OwnedLane* lane, const core::WorkItem& item) {
   if (!is_claimed(item)) {
     if (lane != nullptr) adopt(*lane, item);
+    return;
+  }
+  if (item.epoch == core::Epoch(0)) {
+    give_to_others(item);
+    if (lane != nullptr) parts_.alarms.arm_changed(*lane, item);
     return;
   }
   // An owner stops when its lease is over: the next owner, perhaps this engine again, finds the item.
@@ -85,6 +127,7 @@ void Workshop::adopt(OwnedLane& lane, const core::WorkItem& item) {
   if (is_over_time(lane, item)) return;
   if (!desk_.serves(item.topic))
     unserved_.waits(item.topic, WorkRef{item.run, item.activity}, parts_.clock.monotonic());
+  if (!paused_topics_.contains(item.topic.raw())) parts_.events.work_waits(item.topic);
   if (!may_begin(item)) return;
   const bool lost = is_claimed(item);  // its owner is gone, or its lease is over
   if (lost && item.life.at_most_once && !seeded(SeededBug::at_most_once_twice))
@@ -104,6 +147,9 @@ void Workshop::hand_out(const core::WorkItem& item) {
 }
 
 void Workshop::go_on_with_claim(OwnedLane& lane, const core::WorkItem& item) {
+  // Claimed for somebody outside, who never heard of it and may not wait any more.
+  if (item.epoch == core::Epoch(0))
+    return parts_.outgoing.push(store::ReleaseWork{item.run, item.activity, item.token});
   if (desk_.take_slot(need_of(item))) return put(&lane, item);
   if (!item.life.at_most_once) return adopt(lane, item);
   // No thread is free for it now. Later it would be unknown that it did not act.

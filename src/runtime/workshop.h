@@ -48,10 +48,14 @@ class Workshop {
   void leave_runs() { desk_.forget_all(); }
 
   // --- items of jobs
-  // Claims what the bundle puts for workers of this process, as far as there are slots.
-  void claim_for_local_workers(core::Bundle& bundle);
+  // Claims what the bundle puts: for workers of this process as far as there are slots, else for somebody outside who
+  // waits for it.
+  void claim_for_workers(core::Bundle& bundle);
   void give_back_slots(const core::Bundle& bundle);       // it was not committed, or this engine does not hand it out
   void put(OwnedLane* lane, const core::WorkItem& item);  // just committed
+  // Committed, but its job was forgotten meanwhile: what it claimed for others is theirs all the same.
+  void put_for_others(const core::Bundle& bundle);
+  void free_room(const core::WorkItem& item);  // it does not exist after all
   // An item of an owned lane that is not claimed here: hand it out, queue it, or leave it to the worker that has it.
   void adopt(OwnedLane& lane, const core::WorkItem& item);
   // An item that a scan found and whose topic is not served here: perhaps a worker elsewhere has it.
@@ -94,6 +98,8 @@ class Workshop {
   // here.
   bool may_begin(const core::WorkItem& item) const;
   void hand_out(const core::WorkItem& item);  // its claim is committed, its slot taken
+  void claim_for_others(core::WorkItem& item);
+  void give_to_others(const core::WorkItem& item);
   bool is_over_time(OwnedLane& lane, const core::WorkItem& item);
   void say_no_answer(OwnedLane& lane, const core::WorkItem& item, core::NoReply::Why why);
   void ask_probe(OwnedLane& lane, const core::WorkItem& item);
@@ -117,6 +123,7 @@ class Workshop {
   bool topics_again_ = false;           // and may have changed since
   std::deque<core::WorkItem> overrun_;  // handed out too often: their jobs are parked
   std::vector<WorkRun> runs_in_doubt_;
+  std::unordered_map<WorkRun, std::uint64_t, WorkRunHash> far_rooms_;  // claimed for others, not known to be committed
   // a heartbeat is on its way; what to send next
   std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;
   std::unordered_set<WorkRef, WorkRefHash>

@@ -171,6 +171,7 @@ void Workshop::look_at_runs() {
 }
 
 void Workshop::abandon(RunId run, const std::vector<core::Delivery>& deliveries) {
+  parts_.far_replies.lost(run);
   for (const core::Delivery& delivery : deliveries)
     if (const auto* reply = std::get_if<core::Reply>(&delivery.message.body))
       if (delivery.origin == core::Origin::unstored) {

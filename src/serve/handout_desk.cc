@@ -1,6 +1,7 @@
 #include "serve/handout_desk.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "serve/limits.h"
@@ -20,15 +21,13 @@ std::optional<HandoutDesk::Number> HandoutDesk::take(const runtime::TakeRequest&
   const auto number = add(taker);
   if (!number) return number;
   const auto over = [this, taker] {
-    Taken last;
+    std::optional<Ending> ending;
     {
       const std::lock_guard lock(mutex_);
-      // A claim on its way may bring something: it answers, with what it has.
-      if (taker->ended || taker->asking) return void(taker->timer = 0);
-      remove(taker);
-      last = std::move(taker->done);
+      taker->timer = 0;
+      ending = end_if_served(taker);
     }
-    last(std::vector<TakenWork>());
+    if (ending) ending->done(std::move(ending->work));
   };
   {
     const std::lock_guard lock(mutex_);
@@ -36,6 +35,20 @@ std::optional<HandoutDesk::Number> HandoutDesk::take(const runtime::TakeRequest&
   }
   ask({taker});
   return number;
+}
+
+// What is on its way to it comes first, and it has all of that.
+std::optional<HandoutDesk::Ending> HandoutDesk::end_if_served(const TakerPointer& taker) {
+  if (taker->ended || taker->is_stream() || taker->asked > 0 || taker->promised > 0) return std::nullopt;
+  const bool over = taker->timer == 0 || closed_;
+  if (!taker->is_served() && !over) return std::nullopt;
+  remove(taker);
+  Ending ending{std::move(taker->done)};
+  if (taker->got.empty() && taker->error)
+    ending.work = *taker->error;
+  else
+    ending.work = std::move(taker->got);
+  return ending;
 }
 
 std::optional<HandoutDesk::Number> HandoutDesk::stream(const runtime::TakeRequest& request, Give give,
@@ -74,12 +87,9 @@ std::optional<HandoutDesk::Number> HandoutDesk::add(TakerPointer taker) {
     });
   if (topics_.size() >= limits::topics_max) return std::nullopt;
   taker->number = next_++;
-  taker->asking = true;  // the caller asks at once
   takers_.emplace(taker->number, taker);
-  for (const std::string& topic : taker->request.topics) {
-    topics_[topic].takers.push_back(taker);
-    ++topics_[topic].asking;
-  }
+  for (const std::string& topic : taker->request.topics) topics_[topic].takers.push_back(taker);
+  begin_asking(*taker, taker->request.items_max);  // the caller asks at once
   Worker& worker = worker_of(taker->request.worker);
   worker.topics = taker->request.topics;
   worker.seen_at = now();
@@ -98,26 +108,32 @@ void HandoutDesk::remove(const TakerPointer& taker) {
 }
 
 void HandoutDesk::leave(Number number) {
-  const std::lock_guard lock(mutex_);
-  const auto found = takers_.find(number);
-  if (found == takers_.end()) return;
-  const TakerPointer taker = found->second;
-  remove(taker);
-  // What it was woken for may be for another one.
-  for (const std::string& topic : taker->request.topics)
-    if (Topic& place = topics_[topic]; !place.takers.empty())
-      place.announced = std::max<std::uint64_t>(place.announced, 1);
+  TakerPointer taker;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = takers_.find(number);
+    if (found == takers_.end()) return;
+    taker = found->second;
+    remove(taker);
+    // What it was woken for may be for another one.
+    for (const std::string& topic : taker->request.topics)
+      if (Topic& place = topics_[topic]; !place.takers.empty())
+        place.announced = std::max<std::uint64_t>(place.announced, 1);
+  }
+  for (const TakenWork& one : taker->got) release_(one.facts.token);  // a take that did not get them yet
 }
 
-bool HandoutDesk::begin_asking(const TakerPointer& taker) {
-  if (taker->ended || taker->room() == 0) return false;
-  if (taker->asking) {
-    taker->again = true;
-    return false;
+// Takes what is announced off: somebody asks for it now.
+void HandoutDesk::begin_asking(Taker& taker, std::size_t most) {
+  taker.asked = std::max<std::size_t>(most, 1);
+  taker.expected = 0;
+  for (const std::string& topic : taker.request.topics) {
+    Topic& place = topics_[topic];
+    ++place.asking;
+    const std::uint64_t taken = std::min<std::uint64_t>(place.announced, taker.asked - taker.expected);
+    place.announced -= taken;
+    taker.expected += taken;
   }
-  taker->asking = true;
-  for (const std::string& topic : taker->request.topics) ++topics_[topic].asking;
-  return true;
 }
 
 void HandoutDesk::plan(const std::string& topic, std::vector<TakerPointer>& to_ask) {
@@ -129,44 +145,56 @@ void HandoutDesk::plan(const std::string& topic, std::vector<TakerPointer>& to_a
     if (place.asking >= limits::claims_at_once_max) return;
     const TakerPointer taker = place.takers.front();
     place.takers.splice(place.takers.end(), place.takers, place.takers.begin());
-    if (!begin_asking(taker)) continue;
-    place.announced -= std::min<std::uint64_t>(place.announced, taker->room());
+    if (taker->ended || taker->asked > 0 || taker->room() == 0) continue;
+    begin_asking(*taker, std::min<std::size_t>(taker->room(), place.announced + limits::claim_spare));
     to_ask.push_back(taker);
   }
   if (place.takers.empty()) place.announced = 0;  // whoever comes asks first anyhow
 }
 
-void HandoutDesk::plan_all(std::vector<TakerPointer>& to_ask) {
-  for (auto& [name, topic] : topics_) plan(name, to_ask);
+void HandoutDesk::plan_for(const Taker& taker, std::vector<TakerPointer>& to_ask) {
+  for (const std::string& topic : taker.request.topics) plan(topic, to_ask);
+}
+
+HandoutDesk::Told HandoutDesk::told_of(const Taker& taker) {
+  Told told;
+  for (const std::string& topic : taker.request.topics) told.push_back(topics_[topic].told);
+  return told;
 }
 
 void HandoutDesk::ask(const std::vector<TakerPointer>& takers) {
   for (const TakerPointer& taker : takers) {
     runtime::TakeRequest request = taker->request;
+    Told told;
     {
       const std::lock_guard lock(mutex_);
-      request.items_max = std::max<std::size_t>(taker->room(), 1);
+      request.items_max = taker->asked;
+      told = told_of(*taker);
     }
-    take_(request, [this, taker, asked_for = request.items_max](Result<std::vector<TakenWork>> work) {
-      answered(taker, asked_for, std::move(work));
+    take_(request, [this, taker, told = std::move(told)](Result<std::vector<TakenWork>> work) {
+      answered(taker, told, std::move(work));
     });
   }
 }
 
-void HandoutDesk::end_asking(const TakerPointer& taker, std::size_t got, std::size_t asked_for) {
-  taker->asking = false;
-  for (const std::string& topic : taker->request.topics) {
-    Topic& place = topics_[topic];
+void HandoutDesk::end_asking(Taker& taker, std::size_t got, const Told& told) {
+  const std::size_t asked = std::exchange(taker.asked, 0);
+  for (std::size_t i = 0; i < taker.request.topics.size(); ++i) {
+    Topic& place = topics_[taker.request.topics[i]];
     --place.asking;
-    // It got all that it asked for: there may be more.
-    if (got == asked_for) place.announced = std::max<std::uint64_t>(place.announced, 1);
-    if (taker->again) place.announced = std::max<std::uint64_t>(place.announced, 1);
+    if (got == asked)  // it got all that it asked for: there may be more
+      place.announced = std::max<std::uint64_t>(place.announced, 2 * asked);
+    else  // the store had no more then: what was said before is out of date
+      place.announced = std::min<std::uint64_t>(place.announced, place.told - told[i]);
+    if (got > taker.expected)
+      place.unannounced = true;
+    else if (got == 0)
+      place.unannounced = false;
   }
-  taker->again = false;
 }
 
-void HandoutDesk::note_out(const TakerPointer& taker, const std::vector<TakenWork>& work) {
-  Worker& worker = worker_of(taker->request.worker);
+void HandoutDesk::note_out(Taker& taker, const std::vector<TakenWork>& work) {
+  Worker& worker = worker_of(taker.request.worker);
   worker.seen_at = now();
   for (const TakenWork& one : work) {
     Topic& topic = topics_[one.facts.topic.raw()];
@@ -175,48 +203,118 @@ void HandoutDesk::note_out(const TakerPointer& taker, const std::vector<TakenWor
     topic.rate.add(1, RateMeter::Clock::now());
     ++worker.out;
     ++worker.taken;
-    if (taker->is_stream()) ++taker->out;
-    out_.insert_or_assign(one.facts.token, Out{taker->is_stream() ? taker->number : 0, taker->request.worker,
+    if (taker.is_stream()) ++taker.out;
+    out_.insert_or_assign(one.facts.token, Out{taker.is_stream() ? taker.number : 0, taker.request.worker,
                                                one.facts.topic.raw(), one.lease_until});
   }
 }
 
-void HandoutDesk::answered(const TakerPointer& taker, std::size_t asked_for, Result<std::vector<TakenWork>> work) {
+void HandoutDesk::answered(const TakerPointer& taker, const Told& told, Result<std::vector<TakenWork>> work) {
   std::vector<TakerPointer> to_ask;
-  Taken done;
+  std::optional<Ending> ending;
   bool give = false;
   bool unwanted = false;
   {
     const std::lock_guard lock(mutex_);
     const std::size_t got = work ? work->size() : 0;
-    end_asking(taker, got, asked_for);
+    end_asking(*taker, got, told);
     unwanted = got > 0 && taker->ended;
-    if (got > 0 && !unwanted) note_out(taker, *work);
-    const bool over = taker->timer == 0 && !taker->is_stream();
-    if (!taker->ended && !taker->is_stream() && (got > 0 || !work || over || closed_)) {
-      done = std::move(taker->done);
-      remove(taker);
-    }
+    if (got > 0 && !unwanted) note_out(*taker, *work);
     give = !taker->ended && taker->is_stream() && got > 0;
-    plan_all(to_ask);
+    if (!taker->ended && !taker->is_stream()) {
+      if (!work) taker->error = work.error();
+      if (work) std::move(work->begin(), work->end(), std::back_inserter(taker->got));
+    }
+    ending = end_if_served(taker);
+    plan_for(*taker, to_ask);
   }
-  if (done) done(std::move(work));
-  if (give && !taker->give(*work)) {
-    leave(taker->number);
-    unwanted = true;
-  }
+  if (ending) ending->done(std::move(ending->work));
+  if (give) pass_on(taker, *work);
   if (unwanted)
     for (const TakenWork& one : *work) release_(one.facts.token);
   ask(to_ask);
 }
 
-void HandoutDesk::wake(const std::string& topic) {
+void HandoutDesk::pass_on(const TakerPointer& stream, const std::vector<TakenWork>& work) {
+  if (stream->give(work)) return;
+  leave(stream->number);
+  for (const TakenWork& one : work) release_(one.facts.token);
+}
+
+std::optional<runtime::FarTaker> HandoutDesk::find_taker(const std::string& topic, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = topics_.find(topic);
+  if (closed_ || found == topics_.end() || found->second.announced > 0) return std::nullopt;
+  auto& takers = found->second.takers;
+  for (std::size_t left = takers.size(); left > 0; --left) {
+    Taker& taker = *takers.front();
+    takers.splice(takers.end(), takers, takers.begin());
+    const bool fits = taker.promised == 0 || taker.request.bytes_max == 0 ||
+                      taker.promised_bytes + bytes <= taker.request.bytes_max;
+    if (taker.room() == 0 || !fits) continue;
+    ++taker.promised;
+    taker.promised_bytes += bytes;
+    return runtime::FarTaker{taker.number, taker.request.worker, taker.request.lease};
+  }
+  return std::nullopt;
+}
+
+void HandoutDesk::give(std::vector<Given> work) {
+  std::map<Number, std::pair<TakerPointer, std::vector<TakenWork>>> by_taker;
+  std::vector<std::string> unwanted;
+  std::vector<Ending> endings;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Given& one : work) {
+      const auto found = takers_.find(one.taker);
+      if (found == takers_.end()) {
+        unwanted.push_back(std::move(one.work.facts.token));
+        continue;
+      }
+      auto& [taker, its_work] = by_taker[one.taker];
+      taker = found->second;
+      if (--taker->promised == 0) taker->promised_bytes = 0;
+      its_work.push_back(std::move(one.work));
+    }
+    for (auto& [number, one] : by_taker) {
+      auto& [taker, its_work] = one;
+      note_out(*taker, its_work);
+      if (taker->is_stream()) continue;
+      std::move(its_work.begin(), its_work.end(), std::back_inserter(taker->got));
+      its_work.clear();
+      if (auto ending = end_if_served(taker)) endings.push_back(std::move(*ending));
+    }
+  }
+  for (const auto& [number, one] : by_taker)
+    if (!one.second.empty()) pass_on(one.first, one.second);
+  for (Ending& ending : endings) ending.done(std::move(ending.work));
+  for (const std::string& token : unwanted) release_(token);
+}
+
+void HandoutDesk::free_room(Number number) {
+  std::optional<Ending> ending;
+  std::vector<TakerPointer> to_ask;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = takers_.find(number);
+    if (found == takers_.end()) return;
+    const TakerPointer taker = found->second;
+    if (--taker->promised == 0) taker->promised_bytes = 0;
+    ending = end_if_served(taker);
+    plan_for(*taker, to_ask);
+  }
+  if (ending) ending->done(std::move(ending->work));
+  ask(to_ask);
+}
+
+void HandoutDesk::work_waits(const std::string& topic, std::size_t count) {
   std::vector<TakerPointer> to_ask;
   {
     const std::lock_guard lock(mutex_);
     const auto found = topics_.find(topic);
-    if (found == topics_.end() || found->second.takers.empty()) return;
-    ++found->second.announced;
+    if (closed_ || found == topics_.end() || found->second.takers.empty()) return;
+    found->second.told += count;
+    found->second.announced += count;
     plan(topic, to_ask);
   }
   ask(to_ask);
@@ -228,7 +326,7 @@ void HandoutDesk::wake_all() {
     const std::lock_guard lock(mutex_);
     for (auto& [name, topic] : topics_)
       if (!topic.takers.empty()) topic.announced = std::max<std::uint64_t>(topic.announced, 1);
-    plan_all(to_ask);
+    for (const auto& [name, topic] : topics_) plan(name, to_ask);
   }
   ask(to_ask);
 }
@@ -243,31 +341,33 @@ void HandoutDesk::wake_all_at(Instant at) {
 
 void HandoutDesk::heard(const Event& event) {
   using Kind = Event::Kind;
+  if (event.kind != Kind::activity_retried && event.kind != Kind::job_resumed) return;
   {
     const std::lock_guard lock(mutex_);
     if (takers_.empty() || closed_) return;
   }
-  const bool work = event.kind == Kind::activity_opened && event.waits_for && !event.waits_for->topic.empty();
-  if (work)
-    wake(event.waits_for->topic);
-  else if (event.kind == Kind::activity_retried && event.at - now() < limits::look_every)
+  if (event.kind == Kind::activity_retried && event.at - now() < limits::look_every)
     wake_all_at(event.at);  // a later one is found by a look
   else if (event.kind == Kind::job_resumed)
     wake_all();
 }
 
-void HandoutDesk::drop_out(std::unordered_map<std::string, Out>::iterator out) {
+HandoutDesk::TakerPointer HandoutDesk::drop_out(std::unordered_map<std::string, Out>::iterator out) {
   const Out& was = out->second;
   if (const auto topic = topics_.find(was.topic); topic != topics_.end() && topic->second.out > 0) --topic->second.out;
   if (const auto worker = workers_.find(was.worker); worker != workers_.end() && worker->second.out > 0)
     --worker->second.out;
+  TakerPointer stream;
   if (const auto taker = takers_.find(was.taker); taker != takers_.end()) {
-    if (taker->second->out > 0) --taker->second->out;
-    // It has room again: it asks without waiting for a sign.
-    for (const std::string& topic : taker->second->request.topics)
-      topics_[topic].announced = std::max<std::uint64_t>(topics_[topic].announced, 1);
+    stream = taker->second;
+    if (stream->out > 0) --stream->out;
+    // It has room again. What others put does not announce itself: it asks without waiting for a sign.
+    for (const std::string& topic : stream->request.topics)
+      if (Topic& place = topics_[topic]; place.unannounced)
+        place.announced = std::max<std::uint64_t>(place.announced, 1);
   }
   out_.erase(out);
+  return stream;
 }
 
 void HandoutDesk::said(const std::string& token, const Said& what, const Status& became, Instant lease_until) {
@@ -285,8 +385,7 @@ void HandoutDesk::said(const std::string& token, const Said& what, const Status&
     if (!stale && what.kind == Kind::heartbeat) return void(found->second.lease_until = lease_until);
     if (!stale && what.kind == Kind::complete) ++worker.completed;
     if (!stale && (what.kind == Kind::fail || what.kind == Kind::fail_for_good)) ++worker.failed;
-    drop_out(found);
-    plan_all(to_ask);
+    if (const TakerPointer stream = drop_out(found)) plan_for(*stream, to_ask);
   }
   ask(to_ask);
   if (what.kind == Kind::release) wake_all();
@@ -359,7 +458,8 @@ void HandoutDesk::close() {
     std::vector<TakerPointer> all;
     for (const auto& [number, taker] : takers_) all.push_back(taker);
     for (const TakerPointer& taker : all) {
-      if (taker->asking && !taker->is_stream()) continue;  // it is answered soon
+      // It is answered soon, with what is on its way to it.
+      if (!taker->is_stream() && taker->asked + taker->promised > 0) continue;
       if (taker->done) last.push_back(std::move(taker->done));
       if (taker->over) over.push_back(std::move(taker->over));
       remove(taker);

@@ -1,6 +1,9 @@
-// HandoutDesk: who waits for work, and who has some. It wakes takers when work may be there, keeps the streams of work
-// within their concurrency, and remembers workers for people. The store decides who gets what (runtime/handouts.h):
-// what is lost here is only a hint.
+// HandoutDesk: who waits for work, and who has some. Work of this process's jobs is claimed for those who wait in the
+// commit that puts it (runtime/far_desk.h); all other work they take from the store, which decides who gets what
+// (runtime/handouts.h). It wakes takers when work may be there, keeps the streams of work within their concurrency, and
+// remembers workers for people. What is lost here is only a hint.
+//
+// Work that waits in the store goes first: as long as some is known there (`announced`), nothing new is given past it.
 #pragma once
 
 #include <chrono>
@@ -18,6 +21,7 @@
 #include "pawl/event.h"
 #include "pawl/result.h"
 #include "pawl/time.h"
+#include "runtime/far_desk.h"
 #include "runtime/handouts.h"
 #include "serve/rate_meter.h"
 #include "serve/timers.h"
@@ -45,7 +49,7 @@ struct WorkerFacts {
   Instant seen_at;
 };
 
-class HandoutDesk {
+class HandoutDesk final : public runtime::FarDesk {
  public:
   using Take = std::function<void(const runtime::TakeRequest&, std::function<void(Result<std::vector<TakenWork>>)>)>;
   using Taken = std::function<void(Result<std::vector<TakenWork>>)>;
@@ -67,8 +71,13 @@ class HandoutDesk {
   void hold(Number stream, bool held);  // held: its client is slow, so it gets nothing more for now
   void leave(Number taker);             // its client is gone: what it was given stays with it until the lease is over
 
-  // Something may be there for a topic; with no topic: for all.
-  void wake(const std::string& topic);
+  // runtime::FarDesk
+  std::optional<runtime::FarTaker> find_taker(const std::string& topic, std::size_t bytes) override;
+  void give(std::vector<Given> work) override;
+  void free_room(Number taker) override;
+  void work_waits(const std::string& topic, std::size_t count) override;
+
+  // Something may be there.
   void wake_all();
   void wake_all_at(Instant at);
   void heard(const Event& event);  // on the engine's thread
@@ -89,21 +98,28 @@ class HandoutDesk {
     Give give;   // of a stream
     std::function<void()> over;
     bool held = false;
-    std::size_t out = 0;  // of a stream
-    bool asking = false;  // a claim of it is on its way
-    bool again = false;   // something may have come since it was asked
+    std::size_t out = 0;         // of a stream
+    std::size_t asked = 0;       // items that a claim on its way may bring; 0: none is on its way
+    std::size_t expected = 0;    // of these, how many were announced
+    std::size_t promised = 0;    // items that are being committed for it
+    std::size_t promised_bytes = 0;
+    std::vector<TakenWork> got;  // of a take that waits for the rest
+    std::optional<Error> error;  // of a take: why there is nothing
     bool ended = false;
     Timers::Number timer = 0;
     bool is_stream() const { return give != nullptr; }
+    bool is_served() const { return !got.empty() || error; }  // a take: it ends as soon as nothing is on its way to it
     std::size_t room() const {
-      if (held) return 0;
-      return is_stream() ? request.items_max - std::min(request.items_max, out) : request.items_max;
+      const std::size_t used = out + asked + promised;
+      return held || is_served() || used >= request.items_max ? 0 : request.items_max - used;
     }
   };
   using TakerPointer = std::shared_ptr<Taker>;
   struct Topic {
     std::list<TakerPointer> takers;  // that wait, in the order they came
-    std::uint64_t announced = 0;     // how much may be there that nobody asked for yet
+    std::uint64_t announced = 0;     // how much may be in the store that nobody asked for yet
+    std::uint64_t told = 0;          // items of which this process said that they are there, ever
+    bool unannounced = false;        // others put work there, too: only a claim finds it
     std::size_t asking = 0;          // claims on their way
     std::size_t out = 0;
     std::uint64_t taken = 0;
@@ -125,18 +141,27 @@ class HandoutDesk {
   std::optional<Number> add(TakerPointer taker);
   // The next claims to make for a topic. REQUIRES: mutex_ is held, as for the next ones.
   void plan(const std::string& topic, std::vector<TakerPointer>& to_ask);
-  void plan_all(std::vector<TakerPointer>& to_ask);
-  bool begin_asking(const TakerPointer& taker);
-  void end_asking(const TakerPointer& taker, std::size_t got, std::size_t asked_for);
+  void plan_for(const Taker& taker, std::vector<TakerPointer>& to_ask);
+  void begin_asking(Taker& taker, std::size_t most);
+  using Told = std::vector<std::uint64_t>;  // Topic::told, of each of a taker's topics
+  void end_asking(Taker& taker, std::size_t got, const Told& told);
+  Told told_of(const Taker& taker);
+  // What a take gets, if it is over. None: something is on its way to it, or it goes on waiting.
+  struct Ending {
+    Taken done;
+    Result<std::vector<TakenWork>> work = std::vector<TakenWork>();
+  };
+  std::optional<Ending> end_if_served(const TakerPointer& taker);
   void remove(const TakerPointer& taker);
-  void note_out(const TakerPointer& taker, const std::vector<TakenWork>& work);
-  void drop_out(std::unordered_map<std::string, Out>::iterator out);
+  void note_out(Taker& taker, const std::vector<TakenWork>& work);
+  TakerPointer drop_out(std::unordered_map<std::string, Out>::iterator out);  // the stream that has room again, if any
   Worker& worker_of(const std::string& name);
   void look_soon();
   void look();
 
   void ask(const std::vector<TakerPointer>& takers);  // without the lock
-  void answered(const TakerPointer& taker, std::size_t asked_for, Result<std::vector<TakenWork>> work);
+  void answered(const TakerPointer& taker, const Told& told, Result<std::vector<TakenWork>> work);
+  void pass_on(const TakerPointer& stream, const std::vector<TakenWork>& work);
 
   const Take take_;
   const Release release_;

@@ -253,6 +253,10 @@ Status HttpClient::stream(const Call& call, const std::function<bool(std::string
   auto taken = parts_->take();
   if (!taken) return taken.error();
   Line& line = *taken->first;
+  {
+    const std::lock_guard lock(parts_->mutex);
+    line.target = call.target;
+  }
   http::response_parser<http::buffer_body> parser;
   parser.body_limit(boost::none);
   line.socket().expires_after(call.timeout);

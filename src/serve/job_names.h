@@ -9,13 +9,11 @@
 #include <unordered_map>
 
 #include "pawl/ids.h"
+#include "runtime/handouts.h"
 
 namespace pawl::serve {
 
-struct JobName {
-  std::string id;
-  std::string name_space;
-};
+using JobName = runtime::TakenWork::JobName;
 
 class JobNames {
  public:

@@ -32,8 +32,10 @@ inline constexpr std::size_t answers_max = 1'000;  // of one request
 inline constexpr std::size_t topics_per_take_max = 64;
 inline constexpr std::size_t topics_max = 4'096;         // that workers ask for
 inline constexpr std::size_t take_max = 256;             // attempts of one request
+inline constexpr std::size_t stream_work_max = 4'096;    // attempts of one stream that are out at once
 inline constexpr std::size_t take_bytes_max = 8u << 20;  // of their inputs, unless one alone has more
 inline constexpr std::size_t claims_at_once_max = 8;     // of one topic, on their way to the store
+inline constexpr std::size_t claim_spare = 8;            // that a claim asks for beyond what is known to wait
 inline constexpr std::chrono::seconds lease_min{1};
 inline constexpr std::chrono::hours lease_max{24};
 inline constexpr std::chrono::seconds lease_default{30};

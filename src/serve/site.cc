@@ -26,12 +26,14 @@ Site::Site(runtime::LocalRuntime& its_runtime, Log& its_log, SiteFacts its_facts
       spans(std::move(its_spans)),
       observed(its_runtime.observe([this](const Event& event) {
         events.add(event);
-        if (event.kind == Event::Kind::activity_opened && event.waits_for && !event.waits_for->topic.empty())
+        if (event.kind == Event::Kind::job_started)  // a run keeps its name
           names.put(event.run, event.job.raw(), event.name_space.raw());
         desk.heard(event);
         metrics.heard(event);
         if (spans != nullptr) spans->add(event);
-      })) {}
+      })) {
+  its_runtime.hand_work_to(desk);
+}
 
 void Site::close() {
   stopping = true;

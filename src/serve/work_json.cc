@@ -101,7 +101,7 @@ Wish wish_in(Fields& fields) {
 
 runtime::TakeRequest stream_in(Fields& fields) {
   runtime::TakeRequest request = request_in(fields);
-  request.items_max = static_cast<std::size_t>(fields.number("concurrency", 1, limits::take_max, 1));
+  request.items_max = static_cast<std::size_t>(fields.number("concurrency", 1, limits::stream_work_max, 1));
   return request;
 }
 

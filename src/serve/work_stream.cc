@@ -40,9 +40,15 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
   void begin(HandoutDesk::Number number) {
     ++site_.work_streams;
     exchange_->begin({200, "application/x-ndjson", "", {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}});
+    bool left = false;
     {
       const std::lock_guard lock(mutex_);
       number_ = number;
+      left = left_;
+    }
+    if (left) {  // the server stopped meanwhile
+      --site_.work_streams;
+      return;
     }
     exchange_->on_gone([self = shared_from_this()] { self->leave(); });
     pump();
@@ -60,11 +66,15 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
   };
 
   void add(const std::vector<TakenWork>& work) {
-    for (const TakenWork& one : work) {
-      Line line{one.facts.token, work_text(site_, one) + "\n"};
+    std::vector<Line> lines;
+    lines.reserve(work.size());
+    for (const TakenWork& one : work) lines.push_back({one.facts.token, work_text(site_, one) + "\n"});
+    {
       const std::lock_guard lock(mutex_);
-      waiting_bytes_ += line.text.size();
-      waiting_.push_back(std::move(line));
+      for (Line& line : lines) {
+        waiting_bytes_ += line.text.size();
+        waiting_.push_back(std::move(line));
+      }
     }
     pump();
   }
@@ -154,7 +164,9 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
 
 }  // namespace
 
-std::string work_text(Site& site, const TakenWork& work) { return work_json(work, name_of_job(site, work.facts.run)); }
+std::string work_text(Site& site, const TakenWork& work) {
+  return work_json(work, work.job ? *work.job : name_of_job(site, work.facts.run));
+}
 
 void stream_work(Site& site, const runtime::TakeRequest& wish, const ExchangePointer& exchange) {
   auto stream = std::make_shared<WorkStream>(site, exchange);

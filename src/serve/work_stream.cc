@@ -26,7 +26,9 @@ JobName name_of_job(Site& site, RunId run) {
 
 class WorkStream : public std::enable_shared_from_this<WorkStream> {
  public:
-  WorkStream(Site& site, ExchangePointer exchange) : site_(site), exchange_(std::move(exchange)) {}
+  WorkStream(Site& site, ExchangePointer exchange) : site_(site), exchange_(std::move(exchange)) {
+    ++site_.work_streams;
+  }
 
   // On the engine's thread. False: nobody reads it any more.
   bool give(const std::vector<TakenWork>& work) {
@@ -38,7 +40,6 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
     return true;
   }
   void begin(HandoutDesk::Number number) {
-    ++site_.work_streams;
     exchange_->begin({200, "application/x-ndjson", "", {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}});
     bool left = false;
     {
@@ -46,10 +47,7 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
       number_ = number;
       left = left_;
     }
-    if (left) {  // the server stopped meanwhile
-      --site_.work_streams;
-      return;
-    }
+    if (left) return;  // the server stopped meanwhile
     exchange_->on_gone([self = shared_from_this()] { self->leave(); });
     pump();
     beat();
@@ -57,6 +55,20 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
   void end() {
     exchange_->end();
     leave();
+  }
+
+  void leave() {
+    HandoutDesk::Number number = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      gone_ = true;
+      if (std::exchange(left_, true)) return;
+      number = number_;
+    }
+    --site_.work_streams;
+    if (number == 0) return;
+    site_.desk.leave(number);
+    site_.crew.finish([self = shared_from_this()] { self->pump(); });
   }
 
  private:
@@ -137,18 +149,6 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
       if (self->exchange_->write("\n")) self->beat();
     });
   }
-  void leave() {
-    HandoutDesk::Number number = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      gone_ = true;
-      number = std::exchange(left_, true) ? 0 : number_;
-    }
-    if (number == 0) return;
-    --site_.work_streams;
-    site_.desk.leave(number);
-    site_.crew.finish([self = shared_from_this()] { self->pump(); });
-  }
 
   Site& site_;
   const ExchangePointer exchange_;
@@ -172,9 +172,11 @@ void stream_work(Site& site, const runtime::TakeRequest& wish, const ExchangePoi
   auto stream = std::make_shared<WorkStream>(site, exchange);
   const auto number = site.desk.stream(
       wish, [stream](const std::vector<TakenWork>& work) { return stream->give(work); }, [stream] { stream->end(); });
-  if (!number)
+  if (!number) {
+    stream->leave();
     return exchange->respond(
         problem("too_many_streams", "too many workers wait already, or this server stops (waiting_max, topics_max)"));
+  }
   stream->begin(*number);
 }
 

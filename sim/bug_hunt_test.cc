@@ -185,7 +185,6 @@ constexpr Named all_bugs[] = {
     {SeededBug::answer_outlives_its_transaction, "answer_outlives_its_transaction", "transaction"},
     {SeededBug::effect_before_guards, "effect_before_guards", "transaction"},
     {SeededBug::far_reply_acked_early, "far_reply_acked_early", "far_steps"},
-    {SeededBug::far_token_unchecked, "far_token_unchecked", "far_steps"},
     {SeededBug::far_failure_unstored, "far_failure_unstored", "far_tries_until_success"},
     {SeededBug::far_work_before_commit, "far_work_before_commit", "far_steps"},
     {SeededBug::outbox_row_taken_twice, "outbox_row_taken_twice", "await_success"},

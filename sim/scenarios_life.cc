@@ -213,6 +213,11 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   leaps.clock_steps = {{120s, 1h}};  // under any faults, it was accepted by then
   leaps.took_max = 122s;
   add("job_deadline", {ended_within(job("j", "stuck"), 300ms)}).small = true;
+  // They come when the engine has its lanes: each takes its first step in the group of its submit, unless another one,
+  // or a second client of the same id, makes the engine's expectation wrong.
+  const auto soon = [](WantedJob wanted, Duration at) { return wanted.at = at, wanted; };
+  add("starts_in_a_row", {soon(job("a", "one"), 100ms), soon(job("b", "one", 2), 100ms), soon(job("c", "one"), 101ms),
+                          soon(job("d", "steps"), 102ms)});
   add("job_deadline_met", {ended_within(job("j", "one"), 24h)}).small = true;
   add("delayed_start_and_deadline", {ended_within(delayed(job("j", "stuck"), 200ms), 200ms)});
   add("pause_resume", {job("j", "steps")}, {ask(Kind::pause, "j", 8ms), ask(Kind::resume, "j", 100ms)});

@@ -42,7 +42,7 @@ TEST(FusionTest, both_modes_end_in_the_same_ledgers_over_all_scenarios) {
         first_steps += fused.first_steps;
         ASSERT_EQ(alone.first_steps, 0u);
       }
-  EXPECT_GT(first_steps * 4, wanted) << "many jobs take their first step in the group of their submit";
+  EXPECT_GT(first_steps, 200u) << "jobs that come when the engine has its lanes begin in the group of their submit";
   EXPECT_GT(compared * 10, wanted * 8) << "most jobs must be there to be compared";
 }
 

@@ -36,7 +36,6 @@ enum class SeededBug : std::uint8_t {
   once_claimed_ahead,               // at-most-once work is claimed although no thread can begin it
   answer_outlives_its_transaction,  // the worker's writes may be undone, but its reply counts
   far_reply_acked_early,            // a remote worker's reply is acknowledged before the bundle that takes it
-  far_token_unchecked,              // a reply that goes into a bundle counts, whatever its token
   far_failure_unstored,             // a remote worker's failure goes into a bundle although it may be stored already
   far_work_before_commit,           // a remote worker gets its item before the bundle that claims it
 

@@ -110,8 +110,8 @@ TEST_F(EngineSubmit, under_another_number_than_expected_takes_its_first_step_lat
   for (int i = 0; i < 8; ++i) {
     const std::string id = format("foreign-{}", i);
     const auto* first = std::get_if<store::Submit>(&group.operations[0]);
-    store::Submit foreign{default_namespace(), JobId(id), bench_.engine->lane_for(default_namespace(), id), first->graph,
-                          "{}", Instant()};
+    const core::LaneId lane = bench_.engine->lane_for(default_namespace(), id);
+    store::Submit foreign{default_namespace(), JobId(id), lane, first->graph, "{}", Instant()};
     foreign.secret = core::JobSecret(core::Guid{5, static_cast<std::uint64_t>(i)});
     const store::Operation operation = foreign;
     ASSERT_TRUE(bench_.store.commit({&operation, 1}));
@@ -130,7 +130,8 @@ TEST_F(EngineSubmit, under_another_number_than_expected_takes_its_first_step_lat
 }
 
 TEST_F(EngineSubmit, that_starts_later_has_no_first_step_yet) {
-  SubmitRequest request{default_namespace(), JobId("later"), GraphName("one"), "{}", core::JobSecret(core::Guid{1, 99})};
+  SubmitRequest request{default_namespace(), JobId("later"), GraphName("one"), "{}",
+                        core::JobSecret(core::Guid{1, 99})};
   request.delay = std::chrono::seconds(5);
   bench_.engine->submit(std::move(request), 1);
   EXPECT_EQ(next_group().operations.size(), 1u);

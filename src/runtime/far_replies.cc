@@ -55,8 +55,6 @@ bool FarReplies::take(store::DeliverReply& reply, Ticket ticket) {
       }
   if (!may_take(*job, reply)) return false;
   core::Delivery delivery{reply.message, core::Origin::unstored};
-  if (seeded(SeededBug::far_token_unchecked))
-    std::get<core::Reply>(delivery.message.body).token = job->state.find_work(reply.activity)->token;
   if (seeded(SeededBug::far_reply_acked_early)) parts_.events.answered(std::exchange(ticket, 0), store::Outcome{});
   const RunId run = reply.run;
   waiting_[run].push_back({std::move(reply), {ticket}});
@@ -71,7 +69,7 @@ bool FarReplies::may_take(const HotJob& job, const store::DeliverReply& reply) c
   const core::WorkItem* item = job.state.find_work(reply.activity);
   if (item == nullptr || item->held || item->life.unknown || store::awaits_decision(*item)) return false;
   if (reply.token == core::WorkToken(0)) return false;
-  if (item->token != reply.token && !seeded(SeededBug::far_token_unchecked)) return false;
+  if (item->token != reply.token) return false;
   if (item->epoch != core::Epoch(0)) return false;
   if (reply.message.guid != item->request.derive(core::Guid::Purpose::response_final, 0)) return false;
   return std::none_of(job.queue.begin(), job.queue.end(), [&](const core::Delivery& delivery) {

@@ -67,7 +67,6 @@ TEST_F(FarWork, is_claimed_in_the_commit_that_puts_it) {
 TEST_F(FarWork, is_given_to_nobody_before_its_commit) {
   bench.events.far_rooms = 1;
   bench.submit("j", "two");
-  commit_next();
   bench.engine->pump();
   auto group = bench.engine->take_group();
   ASSERT_TRUE(group);
@@ -82,7 +81,6 @@ TEST_F(FarWork, is_given_to_nobody_before_its_commit) {
 TEST_F(FarWork, whose_commit_has_an_unknown_outcome_is_given_back) {
   bench.events.far_rooms = 1;
   bench.submit("j", "two");
-  commit_next();
   bench.engine->pump();
   auto group = bench.engine->take_group();
   ASSERT_TRUE(group);

@@ -17,7 +17,7 @@ namespace pawl::serve {
 
 namespace {
 
-constexpr std::size_t words_at_once_max = limits::answers_max;
+constexpr std::size_t words_at_once_max = 500;
 constexpr std::size_t words_bytes_max = limits::body_bytes_max / 2;  // of one request, unless one word alone has more
 constexpr std::size_t refusal_shown_max = 300;
 
@@ -199,13 +199,7 @@ void RemoteWorkers::refuse(const Word& word, const std::string& why) {
 }
 
 void RemoteWorkers::forget(const Word& word) {
-  if (word.kind != Word::Kind::last) return;
-  const auto attempt = attempts_.find(word.token);
-  if (attempt == attempts_.end()) return;
-  const bool of_earlier = attempt->second->stream != stream_;
-  attempts_.erase(attempt);
-  if (of_earlier && of_earlier_ > 0 && --of_earlier_ == 0 && taking_ && wants_another_stream())
-    client_->hang_up(work_stream_target);
+  if (word.kind == Word::Kind::last) attempts_.erase(word.token);
 }
 
 }  // namespace pawl::serve

@@ -24,6 +24,7 @@ namespace json = boost::json;
 using SteadyTime = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds last_words_max{2};  // of a stop: until all is given back
+const std::string take_target = "/v1/work/take";
 
 std::string json_quoted(std::string_view text) {
   std::string out;
@@ -98,17 +99,9 @@ void RemoteWorkers::launch() {
   for (std::uint32_t i = 0; i < options_.worker_threads; ++i) threads_.emplace_back([this] { run_worker(); });
 }
 
-std::size_t RemoteWorkers::most() const {
-  const std::size_t wanted = std::max<std::size_t>(options_.worker_queue, options_.worker_threads);
-  return std::min(wanted, limits::stream_work_max);
-}
-
-std::size_t RemoteWorkers::room() const { return attempts_.size() >= most() ? 0 : most() - attempts_.size(); }
-
-// The server does not count what it gave out on earlier streams, so a stream begins with the room that these leave.
-// When they are done, one with all of the room takes its place.
-bool RemoteWorkers::wants_another_stream() const {
-  return stopping_ || stream_topics_ != workers_.size() || (stream_room_ < most() && of_earlier_ == 0);
+std::size_t RemoteWorkers::room() const {
+  const std::size_t most = std::max<std::size_t>(options_.worker_queue, options_.worker_threads);
+  return attempts_.size() >= most ? 0 : most - attempts_.size();
 }
 
 void RemoteWorkers::run_taker() {
@@ -120,69 +113,50 @@ void RemoteWorkers::run_taker() {
     if (stopping_) break;
     std::string topics;
     for (const auto& [topic, worker] : workers_) topics += (topics.empty() ? "" : ",") + json_quoted(topic);
-    ++stream_;
-    stream_topics_ = workers_.size();
-    stream_room_ = room();
-    of_earlier_ = attempts_.size();
+    const std::size_t most = std::min(room(), limits::take_max);
     taking_ = true;
-    const HttpClient::Call call{.method = "POST",
-                                .target = work_stream_target,
-                                .body = format("{{\"topics\":[{}],\"concurrency\":{},\"worker\":{},\"lease\":{}}}",
-                                               topics, stream_room_, json_quoted(options_.worker),
-                                               seconds(options_.lease)),
-                                .timeout = 2 * limits::stream_beat + std::chrono::seconds(10)};
     lock.unlock();
-    std::string text;
-    bool heard = false;
-    const Status ended = client_->stream(call, [&](std::string_view bytes) {
-      heard = true;
-      text += bytes;
-      return hear(text);
-    });
+    const auto reply =
+        client_->send({.method = "POST",
+                       .target = take_target,
+                       .body = format("{{\"topics\":[{}],\"max\":{},\"worker\":{},\"lease\":{},\"wait\":20}}", topics,
+                                      most, json_quoted(options_.worker), seconds(options_.lease)),
+                       .timeout = std::chrono::seconds(40)});
+    const bool taken = reply && reply->status == 200;
+    if (taken) {
+      take_in(reply->body);
+      pause = first_pause;
+    }
     lock.lock();
     taking_ = false;
     changed_.notify_all();
-    if (heard) pause = first_pause;
-    if (stopping_ || wants_another_stream()) continue;
+    if (taken || stopping_) continue;
     lock.unlock();
-    report_(ended ? "the server ended the stream of work"
-                  : format("the server hands out no work: {}", ended.error().detail));
+    report_(reply ? format("the server hands out no work: {} {}", reply->status, reply->body) : reply.error().detail);
     lock.lock();
     changed_.wait_for(lock, pause, [this] { return stopping_; });
     pause = std::min<Duration>(2 * pause, longest_pause);
   }
 }
 
-bool RemoteWorkers::hear(std::string& text) {
-  std::vector<std::shared_ptr<Attempt>> came;
-  std::size_t begin = 0;
-  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
-    if (line.empty()) continue;  // a sign of life
-    const auto parsed = mapping::parse_json(line);
-    if (!parsed || !parsed->is_object()) {
-      report_("a line of the server's stream of work is no JSON");
-      continue;
-    }
-    auto attempt = std::make_shared<Attempt>();
-    attempt->facts = read_work(parsed->get_object());
-    attempt->beat_at = SteadyTime::now() + options_.lease / beats_per_lease;
-    came.push_back(std::move(attempt));
-  }
-  text.erase(0, begin);
+void RemoteWorkers::take_in(const std::string& body) {
+  const auto parsed = mapping::parse_json(body);
+  if (!parsed || !parsed->is_object()) return report_("the server's answer is no JSON");
+  const json::value* work = parsed->get_object().if_contains("work");
+  if (work == nullptr || !work->is_array()) return;
   const std::lock_guard lock(mutex_);
-  for (std::shared_ptr<Attempt>& attempt : came) {
-    attempt->stream = stream_;
+  for (const json::value& one : work->get_array()) {
+    if (!one.is_object()) continue;
+    auto attempt = std::make_shared<Attempt>();
+    attempt->facts = read_work(one.get_object());
+    attempt->beat_at = SteadyTime::now() + options_.lease / beats_per_lease;
     attempts_.emplace(attempt->facts.token, attempt);
     if (stopping_)
       words_.push_back(release_of(*attempt));
     else
       waiting_.push_back(std::move(attempt));
   }
-  if (!came.empty()) changed_.notify_all();
-  // While it stops, what the server has written is read to the end: all of it is given back.
-  return stopping_ || !wants_another_stream();
+  changed_.notify_all();
 }
 
 void RemoteWorkers::run_worker() {
@@ -224,7 +198,7 @@ void RemoteWorkers::stop(Duration at_most) {
     // What the server hands out just now is given back, too: nobody waits for the end of its lease.
     const auto until = SteadyTime::now() + last_words_max;
     while (taking_ && SteadyTime::now() < until) {
-      client_->hang_up(work_stream_target);
+      client_->hang_up(take_target);
       changed_.wait_for(lock, first_pause, [this] { return !taking_; });
     }
     if (!threads_.empty()) changed_.wait_until(lock, until, [this] { return words_.empty() && attempts_.empty(); });

@@ -1,5 +1,5 @@
-// RemoteWorkers: workers of this process that take their work from a server. One thread reads the stream of work, one
-// sends what the workers say and keeps their leases (remote_answers.cc), the others work.
+// RemoteWorkers: workers of this process that take their work from a server. One thread takes, one sends what the
+// workers say and keeps their leases (remote_answers.cc), the others work.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,6 @@ class RemoteWorkers {
     std::chrono::steady_clock::time_point beat_at{};  // its lease is kept then
     std::uint64_t pending = 0;                        // interim replies so far
     bool refused = false;                             // the server did not take its last word
-    std::uint64_t stream = 0;                         // that brought it
   };
   struct Word {  // what is sent to the server: an object of `answers`
     // keep_lease: due without a word of the worker; last: the attempt is over.
@@ -52,7 +51,6 @@ class RemoteWorkers {
     Kind kind = Kind::interim;
   };
 
-  static constexpr const char* work_stream_target = "/v1/work/stream";
   static constexpr std::chrono::milliseconds first_pause{50};  // until a server that is away is asked again
   static constexpr std::chrono::seconds longest_pause{5};
   static constexpr int beats_per_lease = 3;
@@ -60,16 +58,13 @@ class RemoteWorkers {
   void run_taker();
   void run_sender();
   void run_worker();
-  // Takes in the whole lines of what has come. False: another stream is to be opened.
-  bool hear(std::string& text);
-  bool wants_another_stream() const;  // REQUIRES: mutex_ is held, as for the next ones
+  void take_in(const std::string& body);
   static Word release_of(const Attempt& attempt);
   static Word word_of(const std::string& token, const Reply& reply);
   static Word heartbeat_of(const std::string& token, Duration lease, const Payload& progress = {});
   void say(Word word);
   Word* waiting_heartbeat(const std::string& token);  // REQUIRES: mutex_ is held
-  std::size_t most() const;  // attempts here at once
-  std::size_t room() const;
+  std::size_t room() const;                           // REQUIRES: mutex_ is held, as for the next ones
 
   std::vector<Word> next_words();
   // What became of the words. Empty: all is settled; else why some of them are sent again.
@@ -90,11 +85,7 @@ class RemoteWorkers {
   std::vector<Word> words_;                                             // to be sent
   std::size_t alone_ = 0;                                               // of them, the first that go one by one
   std::size_t busy_ = 0;                                                // threads that work
-  std::uint64_t stream_ = 0;                                            // the number of the current stream, or the last
-  std::size_t stream_room_ = 0;                                         // how many attempts of it are out at the most
-  std::size_t stream_topics_ = 0;                                       // that it was opened for
-  std::size_t of_earlier_ = 0;                                          // attempts that earlier streams brought
-  bool taking_ = false;                                                 // a stream is open
+  bool taking_ = false;                                                 // a take is on its way
   bool stopping_ = false;                                               // nothing new is taken
   bool closed_ = false;
   std::vector<std::thread> threads_;

@@ -61,6 +61,8 @@ class RemoteAnswers : public ::testing::Test {
     const Reaction reaction = reactions_.empty() ? Reaction{} : reactions_.front();
     if (!reactions_.empty() && (!heartbeats || react_to_heartbeats_)) reactions_.pop_front();
     batches_.push_back(batch);
+    first_came_ = true;
+    if (batches_.size() == 1) std::this_thread::sleep_for(first_takes_);  // meanwhile other answers gather
     bytes_ = std::max(bytes_, request.body.size());
     std::string results;
     for (const json::value& answer : answers) {
@@ -103,6 +105,8 @@ class RemoteAnswers : public ::testing::Test {
   std::string work_;                // guarded by mutex_, like the rest
   std::deque<Reaction> reactions_;  // to the next requests; then all is well
   bool react_to_heartbeats_ = false;
+  std::chrono::milliseconds first_takes_{0};  // the response to the first request
+  std::atomic<bool> first_came_{false};       // not guarded: workers wait for it
   std::vector<std::vector<std::string>> batches_;
   std::vector<json::value> settled_;
   std::size_t bytes_ = 0;  // of the largest request
@@ -122,17 +126,19 @@ TEST_F(RemoteAnswers, are_sent_until_the_server_takes_them) {
 }
 
 TEST_F(RemoteAnswers, of_a_batch_that_is_refused_go_one_by_one) {
-  reactions_ = {{413, {}}};
+  first_takes_ = 300ms;
+  reactions_ = {{200, {}}, {413, {}}};
   std::atomic<int> begun{0};
-  launch(4, [&](Work& work) {
-    ++begun;
-    while (begun < 2) std::this_thread::sleep_for(1ms);  // so that there is a batch
+  launch(6, [&](Work& work) {
+    const bool first = begun++ == 0;
+    while (!first && !first_came_) std::this_thread::sleep_for(1ms);
     return done(work);
   });
-  EXPECT_EQ(settled(4).size(), 4u);
+  EXPECT_EQ(settled(6).size(), 6u);
   const std::lock_guard lock(mutex_);
-  for (const std::string& refused : batches_.at(0))
-    EXPECT_NE(std::find(batches_.begin() + 1, batches_.end(), std::vector{refused}), batches_.end()) << refused;
+  EXPECT_GE(batches_.at(1).size(), 2u);
+  for (const std::string& refused : batches_.at(1))
+    EXPECT_NE(std::find(batches_.begin() + 2, batches_.end(), std::vector{refused}), batches_.end()) << refused;
 }
 
 TEST_F(RemoteAnswers, share_requests_that_are_no_larger_than_the_server_takes) {

@@ -53,7 +53,9 @@ inline bool made_by(const core::StartChild& start, const std::optional<core::Par
 class FirstSteps {
  public:
   // REQUIRES: the operation is where it was in its group, as for applied(). None: it may be applied.
-  std::optional<std::string> refusal_of(const Operation& operation) const {
+  std::optional<std::string> refusal_of(const Operation& operation) {
+    // A group may be applied again: what its submits made the last time does not count.
+    if (std::holds_alternative<Submit>(operation)) behind_ = nullptr;
     const auto* bundle = std::get_if<core::Bundle>(&operation);
     if (bundle == nullptr || !bundle->with_submit) return std::nullopt;
     if (&operation == behind_ && bundle->entity == run_) return std::nullopt;

@@ -41,8 +41,12 @@ void EndWaiters::tell(const core::JobRow& job) {
   }
   {
     const std::lock_guard lock(entry->mutex);
-    entry->end = view_of(job);
-    ++entry->told;
+    if (core::is_closed(job.status)) {
+      entry->end = view_of(job);
+      ++entry->told;
+    } else {
+      ++entry->looks;
+    }
   }
   entry->changed.notify_all();
 }

@@ -21,7 +21,7 @@ class EndWaiters {
 
  public:
   // Registers before the caller reads the store, so that an end between the read and the wait is noticed. Earlier
-  // reports do not count: a parked job may have continued since.
+  // reports do not count.
   class Place {
    public:
     Place(EndWaiters& waiters, RunId run);
@@ -39,6 +39,8 @@ class EndWaiters {
     std::uint64_t looks_before_;
   };
 
+  // The job is closed or parked. The report of a parking may come late, when a person has acted on it and waits again:
+  // so who waits is not given it, but reads the store.
   void tell(const core::JobRow& job);
   // No notifications come from now on: the waiting threads read the store themselves.
   void look_again();

@@ -96,6 +96,18 @@ TEST(WaitersTest, who_must_look_for_itself_is_woken_without_an_end) {
   EXPECT_TRUE(place.wait(60s));
 }
 
+TEST(WaitersTest, a_parking_is_no_end_but_a_reason_to_look) {
+  EndWaiters waiters;
+  EndWaiters::Place place(waiters, RunId(1));
+  core::JobRow job = ended_job(1);
+  job.status = core::JobStatus::parked;
+  const auto begin = std::chrono::steady_clock::now();
+  waiters.tell(job);  // late: the job goes on already
+  EXPECT_FALSE(place.wait(60s));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s) << "it is woken";
+  EXPECT_FALSE(place.wait(0s));
+}
+
 // A runtime over a store that counts reads.
 class WaitTest : public testing::Test {
  protected:

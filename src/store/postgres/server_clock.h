@@ -1,13 +1,12 @@
-// ServerClock: the time for leases and timers. It is the server's time, the same for all nodes. Between two answers of
-// the server it advances with this machine's elapsed time, and it never goes back. Tests pass their own clock.
+// ServerClock: the time for leases and timers. It is the server's time, the same for all nodes, as this process knows it
+// (../server_time.h). Tests pass their own clock.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <limits>
+#include <cstddef>
 
 #include "base/clock.h"
 #include "store/postgres/connection.h"
+#include "store/server_time.h"
 
 namespace pawl::store::postgres {
 
@@ -23,12 +22,10 @@ class ServerClock {
   // follow the time.
   Instant take(Done& answers, std::size_t at);
   static constexpr int mark_column = 1;
-  Duration elapsed() const { return process_clock().monotonic(); }
 
  private:
   const Clock* const given_;
-  // The largest difference seen between the server's time and the elapsed time.
-  std::atomic<std::int64_t> offset_{std::numeric_limits<std::int64_t>::min()};
+  ServerTime time_;
 };
 
 }  // namespace pawl::store::postgres

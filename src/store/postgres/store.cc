@@ -120,11 +120,13 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& address, const Opt
   if (!id) return id.error();
   parts->id = *id;
   parts->weaknesses = std::move(*fit);
-  Script script;
-  const auto clock_at = parts->clock.ask(script);
-  Done done = (*connection)->run(script);
-  if (!done) return error_of(done.failure());
-  parts->clock.take(done, clock_at);
+  for (int i = 0; i < ServerTime::first_questions; ++i) {
+    Script script;
+    const auto clock_at = parts->clock.ask(script);
+    Done done = (*connection)->run(script);
+    if (!done) return error_of(done.failure());
+    parts->clock.take(done, clock_at);
+  }
   parts->writers.add(std::move(*connection));
   return std::unique_ptr<Store>(new Store(std::move(parts)));
 }

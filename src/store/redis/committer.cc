@@ -168,7 +168,6 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
     if (guess == limits::guesses_max)
       return Error{began ? ErrorCode::outcome_unknown : ErrorCode::retry_later,
                    "too many others make jobs in this lane at once"};
-    const std::int64_t asked_at = ServerClock::elapsed();
     const LaneCall::Sent sent_call = call.sent(header);
     const auto reply = servers_.run(tag, lane_script(), sent_call.keys, sent_call.arguments);
     std::optional<Error> error;
@@ -183,7 +182,7 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
       return *error;
     }
     if (const auto time = number_in<std::int64_t>((*reply)[4].text); time && server_clock_ != nullptr)
-      server_clock_->observe(*time, asked_at);
+      server_clock_->observe(*time);
     const Reply& answers = (*reply)[2];
     for (std::size_t i = 0; i < answers.list.size() && call.next() + i < sent.size(); ++i) {
       const std::size_t at = sent[call.next() + i];

@@ -18,7 +18,7 @@ std::vector<Operation> submit_and_step(RunId run) {
 
 Outcome made(RunId run) {
   Outcome outcome;
-  outcome.answer = answer::Run{run, {}};
+  outcome.answer = answer::Run{run};
   return outcome;
 }
 

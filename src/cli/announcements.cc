@@ -19,16 +19,16 @@ namespace pawl::cli {
 namespace {
 
 // The writing process does not notify readers: they poll.
-constexpr std::chrono::milliseconds look_every{100};
+constexpr std::chrono::milliseconds look_for_news_every{100};
 
-struct Options {
+struct AnnouncementsArguments {
   StoreOptions store;
   AnnouncementFilter filter;
   std::string job;
   bool follow = false;
 };
 
-void print(const Announcement& one, const Options& options, const Paint& paint) {
+void print(const Announcement& one, const AnnouncementsArguments& options, const Paint& paint) {
   if (options.store.json) {
     fmt::print("{}\n", announcement_json(one));
   } else {
@@ -39,7 +39,7 @@ void print(const Announcement& one, const Options& options, const Paint& paint) 
   std::fflush(stdout);
 }
 
-int run(Options& options) {
+int run_announcements(AnnouncementsArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("announcements", runtime.error());
   if (!options.job.empty()) {
@@ -64,7 +64,7 @@ int run(Options& options) {
     if (more && !options.store.json)
       fmt::print("{}\n", paint(Ink::dim, fmt::format("there may be more: --after {}", options.filter.after)));
     if (!options.follow) break;
-    std::this_thread::sleep_for(look_every);
+    std::this_thread::sleep_for(look_for_news_every);
   }
   if (!any && !options.follow && !options.store.json)
     fmt::print("{}\n", paint(Ink::dim, "nothing was announced: a graph announces where it says 'publishes'"));
@@ -74,7 +74,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_announcements(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AnnouncementsArguments>();
   CLI::App* command =
       app.add_subcommand("announcements", "Show what jobs announced on the topic that their graph publishes");
   add_remote_options(*command, options->store);
@@ -86,7 +86,7 @@ void add_announcements(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000));
   command->add_flag("--follow", options->follow, "Wait for more, until Ctrl-C");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_announcements(*options); });
 }
 
 }  // namespace pawl::cli

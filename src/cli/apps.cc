@@ -15,7 +15,7 @@ namespace pawl::cli {
 
 namespace {
 
-struct Options {
+struct AppsArguments {
   StoreOptions store;
   std::string file;
   std::string app;
@@ -25,7 +25,7 @@ struct Options {
   bool compat_hotmesh = false;
 };
 
-int deploy(const Options& options) {
+int deploy(const AppsArguments& options) {
   auto runtime = open_or_connect(options.store);
   if (!runtime) return fail("deploy", runtime.error());
   const auto deployed = runtime->deploy(
@@ -44,7 +44,7 @@ int deploy(const Options& options) {
   return 0;
 }
 
-int activate(const Options& options) {
+int activate(const AppsArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("activate", runtime.error());
   if (const auto done = runtime->activate_app({options.app, options.version}); !done)
@@ -56,7 +56,7 @@ int activate(const Options& options) {
   return 0;
 }
 
-int list(const Options& options) {
+int list(const AppsArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("apps", runtime.error());
   const auto versions = runtime->apps();
@@ -85,7 +85,7 @@ int list(const Options& options) {
 }  // namespace
 
 void add_apps(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AppsArguments>();
   CLI::App* deploys = app.add_subcommand("deploy", "Check an app's file and keep it in a store; new jobs start on it");
   add_remote_options(*deploys, options->store);
   deploys->add_option("file", options->file, "The app's main file; $refs stay inside its folder")->required();

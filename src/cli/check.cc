@@ -14,20 +14,20 @@
 namespace pawl::cli {
 namespace {
 
-struct Options {
+struct CheckArguments {
   std::string file;
   std::string colour = "auto";
   bool json = false;
   bool hotmesh = false;
 };
 
-graph::Colours colours_for(const Options& options) {
+graph::Colours colours_for(const CheckArguments& options) {
   if (options.colour == "always") return graph::Colours::on;
   if (options.colour == "never" || std::getenv("NO_COLOR") != nullptr) return graph::Colours::off;
   return isatty(STDOUT_FILENO) != 0 ? graph::Colours::on : graph::Colours::off;
 }
 
-int run(const Options& options) {
+int run_check(const CheckArguments& options) {
   const auto checked = graph::check_file(options.file, {.force_hotmesh = options.hotmesh});
   if (options.json) {
     fmt::print("{}\n", graph::report_json(checked));
@@ -41,7 +41,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_check(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();  // shared: the callback outlives this function
+  auto options = std::make_shared<CheckArguments>();  // shared: the callback outlives this function
   auto* command = app.add_subcommand("check", "Find every mistake in an app's YAML");
   command->add_option("file", options->file, "The app's main file; $refs stay inside its folder")->required();
   command->add_flag("--json", options->json, "Machine-readable output");
@@ -52,7 +52,7 @@ void add_check(CLI::App& app, int& exit_code) {
       ->add_flag_callback(
           "--no-color", [options] { options->colour = "never"; }, "The same as --color never")
       ->excludes(colour);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_check(*options); });
 }
 
 }  // namespace pawl::cli

@@ -19,7 +19,7 @@ namespace pawl::cli {
 
 namespace {
 
-struct Options {
+struct ControlArguments {
   StoreOptions store;
   JobTarget target;
   FilterOptions filter;
@@ -45,7 +45,7 @@ constexpr Verb verbs[] = {
     {BulkVerb::remove, "Take jobs that have ended out of the store", "removed"},
 };
 
-Result<BulkRequest> request_of(const Verb& verb, const Options& options) {
+Result<BulkRequest> request_of(const Verb& verb, const ControlArguments& options) {
   BulkRequest request;
   request.verb = verb.verb;
   request.reason = options.reason;
@@ -81,7 +81,7 @@ Status ask_one(Runtime& runtime, RunId run, const BulkRequest& request) {
   return {};
 }
 
-int run(const Verb& verb, const Options& options) {
+int run_control(const Verb& verb, const ControlArguments& options) {
   const std::string name(name_of(verb.verb));
   auto request = request_of(verb, options);
   if (!request) return fail(name, request.error());
@@ -111,7 +111,7 @@ int run(const Verb& verb, const Options& options) {
 
 void add_control(CLI::App& app, int& exit_code) {
   for (const Verb& verb : verbs) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ControlArguments>();
     CLI::App* command = app.add_subcommand(std::string(name_of(verb.verb)), verb.help);
     add_remote_options(*command, options->store);
     add_job_target(*command, options->target, JobTarget::Needed::no);
@@ -131,7 +131,7 @@ void add_control(CLI::App& app, int& exit_code) {
           ->needs(answer)
           ->check(CLI::Range(100, 999));
     }
-    command->callback([options, &verb, &exit_code] { exit_code = run(verb, *options); });
+    command->callback([options, &verb, &exit_code] { exit_code = run_control(verb, *options); });
   }
 }
 

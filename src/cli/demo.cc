@@ -115,7 +115,7 @@ void show(const Event& event, const Paint& paint) {
   std::fflush(stdout);
 }
 
-int fail(const Error& error) {
+int fail_demo(const Error& error) {
   fmt::print(stderr, "pawl demo: {}\n", error.detail);
   return 1;
 }
@@ -146,21 +146,21 @@ Result<RunId> find_or_submit(Runtime& runtime, const DemoOptions& options, const
 int run_demo(const DemoOptions& options) {
   const Paint paint = Paint::for_stdout(!options.no_color);
   auto opened = pawl::open({.store = options.store, .fusion = !options.no_fusion});
-  if (!opened) return fail(opened.error());
+  if (!opened) return fail_demo(opened.error());
   Runtime& runtime = *opened;
-  if (const auto deployed = runtime.deploy(order_graph()); !deployed) return fail(deployed.error());
+  if (const auto deployed = runtime.deploy(order_graph()); !deployed) return fail_demo(deployed.error());
   if (const auto served = serve_all(runtime, std::chrono::milliseconds(options.milliseconds)); !served)
-    return fail(served.error());
+    return fail_demo(served.error());
   runtime.observe([&](const Event& event) { show(event, paint); }).keep();
   runtime.on_problem([](const std::string& text) { fmt::print(stderr, "pawl demo: {}\n", text); }).keep();
-  if (const auto started = runtime.launch(); !started) return fail(started.error());
+  if (const auto started = runtime.launch(); !started) return fail_demo(started.error());
 
   const auto run = find_or_submit(runtime, options, paint);
-  if (!run) return fail(run.error());
+  if (!run) return fail_demo(run.error());
   const auto end = runtime.job(*run).wait(std::chrono::minutes(10));
-  if (!end) return fail(end.error());
+  if (!end) return fail_demo(end.error());
   const auto detail = runtime.job(*run).inspect();
-  if (!detail) return fail(detail.error());
+  if (!detail) return fail_demo(detail.error());
   fmt::print("\n{}", job_report(*detail, {.ledger = true}, paint));
   runtime.stop();
   if (options.store != ":memory:")

@@ -36,7 +36,7 @@ constexpr int yaml_depth_max = 64;
 constexpr int exit_failed = 1;
 constexpr int exit_wrong_input = 2;
 
-struct Options {
+struct EvalArguments {
   std::string expression;
   std::string data_path;
   std::string now;
@@ -123,7 +123,7 @@ Result<Instant> read_now(const std::string& text) {
   return Instant::from_micros(static_cast<std::int64_t>(*date) * 1000);
 }
 
-int fail(int exit_code, const Error& error) {
+int fail_eval(int exit_code, const Error& error) {
   fmt::print(stderr, "pawl eval: {}\n", printable(to_string(error)));
   return exit_code;
 }
@@ -136,13 +136,13 @@ void report(const std::vector<mapping::Mistake>& mistakes) {
   }
 }
 
-int run(const Options& options) {
+int run_eval(const EvalArguments& options) {
   const auto source = parse_expression(options.expression);
-  if (!source) return fail(exit_wrong_input, source.error());
+  if (!source) return fail_eval(exit_wrong_input, source.error());
   const auto document = read_data(options.data_path);
-  if (!document) return fail(exit_wrong_input, document.error());
+  if (!document) return fail_eval(exit_wrong_input, document.error());
   const auto now = read_now(options.now);
-  if (!now) return fail(exit_wrong_input, now.error());
+  if (!now) return fail_eval(exit_wrong_input, now.error());
 
   const auto compiled = mapping::compile(*source, {.compat_hotmesh = options.compat_hotmesh});
   report(compiled.mistakes);
@@ -155,7 +155,7 @@ int run(const Options& options) {
   data.random = &random;
   mapping::Budget budget;
   const auto result = compiled.expression->evaluate(data, budget);
-  if (!result) return fail(exit_failed, result.error());
+  if (!result) return fail_eval(exit_failed, result.error());
 
   const bool pretty = options.pretty || (!options.compact && isatty(STDOUT_FILENO) == 1);
   fmt::print("{}\n", printable_json(mapping::json_text(*result, pretty ? "  " : "")));
@@ -165,7 +165,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_eval(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<Options>();  // outlives this function inside the callback
+  const auto options = std::make_shared<EvalArguments>();  // outlives this function inside the callback
   CLI::App* command = app.add_subcommand("eval", "Evaluate a mapping expression (docs/MAPPING.md)");
   command->add_option("expression", options->expression, "JSON, YAML or a bare {reference}")->required();
   command->add_option("--data", options->data_path, "JSON file with the scopes to read, - for standard input");
@@ -174,7 +174,7 @@ void add_eval(CLI::App& app, int& exit_code) {
   auto* pretty = command->add_flag("--pretty", options->pretty, "Indent (the default on a terminal)");
   command->add_flag("--compact", options->compact, "One line (the default elsewhere)")->excludes(pretty);
   command->add_flag("--compat-hotmesh", options->compat_hotmesh, "Behave as the original dialect does");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_eval(*options); });
 }
 
 }  // namespace pawl::cli

@@ -12,13 +12,13 @@ namespace pawl::cli {
 
 namespace {
 
-struct Options {
+struct ExportArguments {
   StoreOptions store;
   JobTarget target;
   bool children = false;
 };
 
-int run(const Options& options) {
+int run_export(const ExportArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("export", runtime.error());
   const auto found = find_job(*runtime, options.target);
@@ -40,12 +40,12 @@ int run(const Options& options) {
 }  // namespace
 
 void add_export(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportArguments>();
   CLI::App* command = app.add_subcommand("export", "Write a job as one JSON document");
   add_remote_options(*command, options->store);
   add_job_target(*command, options->target);
   command->add_flag("--children", options->children, "With the jobs that it started, and theirs");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_export(*options); });
 }
 
 }  // namespace pawl::cli

@@ -18,7 +18,7 @@
 namespace pawl::cli {
 namespace {
 
-struct Options {
+struct GraphArguments {
   StoreOptions store;
   std::string file;
   std::string app;
@@ -28,7 +28,7 @@ struct Options {
   bool hotmesh = false;
 };
 
-int write(const Options& options, const std::string& picture) {
+int write_picture(const GraphArguments& options, const std::string& picture) {
   if (options.output.empty()) {
     fmt::print("{}", printable(picture));
     return 0;
@@ -42,7 +42,7 @@ int write(const Options& options, const std::string& picture) {
 }
 
 // "order" or "order@2".
-Result<graph::Checked> stored_app(const Options& options) {
+Result<graph::Checked> stored_app(const GraphArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return runtime.error();
   const std::size_t at = options.app.find('@');
@@ -52,7 +52,7 @@ Result<graph::Checked> stored_app(const Options& options) {
   return graph::check(graph::MemoryLoader({found->files.begin(), found->files.end()}), found->files.front().first);
 }
 
-int run(const Options& options) {
+int run_graph(const GraphArguments& options) {
   if (options.file.empty() == options.app.empty()) {
     fmt::print(stderr, "pawl graph: name a file, or an app of the store with --app\n");
     return 2;
@@ -72,15 +72,15 @@ int run(const Options& options) {
     fmt::print(stderr, "no graph of {}{} subscribes to {}\n", options.file, options.app, options.topic);
     return 2;
   }
-  if (options.format == "svg") return write(options, graph::draw_svg(graphs));
-  if (options.format == "mermaid") return write(options, graph::draw_mermaid(graphs));
-  return write(options, graph::draw_text(graphs));
+  if (options.format == "svg") return write_picture(options, graph::draw_svg(graphs));
+  if (options.format == "mermaid") return write_picture(options, graph::draw_mermaid(graphs));
+  return write_picture(options, graph::draw_text(graphs));
 }
 
 }  // namespace
 
 void add_graph(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();  // shared: the callback outlives this function
+  auto options = std::make_shared<GraphArguments>();  // shared: the callback outlives this function
   auto* command = app.add_subcommand("graph", "Draw the graphs of an app");
   command->add_option("file", options->file, "The app's main file");
   command->add_option("--app", options->app, "Instead of a file: APP or APP@VERSION of the store");
@@ -95,7 +95,7 @@ void add_graph(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", options->output, "Write to this file instead of the terminal");
   command->add_option("--graph", options->topic, "Only the graph that subscribes to this topic");
   command->add_flag("--compat-hotmesh", options->hotmesh, "As if the file said compat: hotmesh");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_graph(*options); });
 }
 
 }  // namespace pawl::cli

@@ -15,7 +15,7 @@ namespace pawl::cli {
 
 namespace {
 
-struct Options {
+struct InitArguments {
   StoreOptions store;
   std::string run_role;
 };
@@ -24,7 +24,7 @@ bool is_postgres(const std::string& store) {
   return store.starts_with("postgres://") || store.starts_with("postgresql://");
 }
 
-int run(const Options& options) {
+int run_init(const InitArguments& options) {
   if (!is_postgres(options.store.store))
     return fail("init", {ErrorCode::invalid,
                          "a PostgreSQL store is made by pawl init postgres://...; other stores are made when they are "
@@ -56,7 +56,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_init(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InitArguments>();
   CLI::App* command =
       app.add_subcommand("init", "Make the schema of a PostgreSQL store, or bring it forward, as its owner");
   command->add_option("store", options->store.store, "postgres://owner@host/database?...")
@@ -66,7 +66,7 @@ void add_init(CLI::App& app, int& exit_code) {
   command->add_flag("--accept-weaker-store", options->store.accept_weaker,
                     "Use a server whose settings may lose what it acknowledged (fsync and the like)");
   command->add_flag("--json", options->store.json, "Machine-readable output");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_init(*options); });
 }
 
 }  // namespace pawl::cli

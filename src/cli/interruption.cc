@@ -16,7 +16,7 @@ std::atomic<int> signals{0};
 std::atomic<int> event{-1};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may write nothing else");
 
-void count(int) {
+void count_signal(int) {
   if (signals.fetch_add(1) > 0) _exit(exit_code_interrupted);
   const std::uint64_t one = 1;
   (void)!write(event.load(), &one, sizeof one);
@@ -36,7 +36,7 @@ void handle(void (*handler)(int)) {
 Interruption::Interruption() {
   signals.store(0);
   event.store(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  handle(count);
+  handle(count_signal);
 }
 Interruption::~Interruption() {
   handle(SIG_DFL);

@@ -11,7 +11,7 @@ namespace pawl::cli {
 
 namespace {
 
-constexpr std::size_t shown_bytes_max = 160;
+constexpr std::size_t event_bytes_max = 160;
 
 std::string line_of(const std::string& when, const std::string& activity, const std::string& address,
                     const std::string& what) {
@@ -30,8 +30,8 @@ std::string history_text(const std::vector<HistoryEvent>& events, const JobDetai
     if (event.code != 0) text += fmt::format(" {}", event.code);
     if (!event.detail.empty()) text += " " + printable(event.detail);
     if (!event.data.empty() && event.data.view() != "{}")
-      text += " " + printable(cut_utf8(event.data.view(), shown_bytes_max)) +
-              (event.data.size() > shown_bytes_max ? " ..." : "");
+      text += " " + printable(cut_utf8(event.data.view(), event_bytes_max)) +
+              (event.data.size() > event_bytes_max ? " ..." : "");
     text += "\n";
   }
   const JobView& job = detail.job;

@@ -15,12 +15,12 @@ namespace pawl::cli {
 
 namespace {
 
-constexpr std::size_t shown_bytes_max = 400;
+constexpr std::size_t report_bytes_max = 400;
 constexpr std::size_t label_columns_max = 48;
 
 std::string shown(const Payload& payload, const ReportOptions& options) {
-  std::string text = printable(options.full ? payload.view() : cut_utf8(payload.view(), shown_bytes_max));
-  if (!options.full && payload.size() > shown_bytes_max) text += fmt::format(" ... ({} bytes)", payload.size());
+  std::string text = printable(options.full ? payload.view() : cut_utf8(payload.view(), report_bytes_max));
+  if (!options.full && payload.size() > report_bytes_max) text += fmt::format(" ... ({} bytes)", payload.size());
   return text;
 }
 

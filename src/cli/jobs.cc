@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t rows_default = 100;
 constexpr std::uint32_t page_rows = 500;  // read at once of a list without an end
 
-struct Options {
+struct JobsArguments {
   StoreOptions store;
   FilterOptions filter;
   std::string after;
@@ -32,7 +32,7 @@ struct Options {
 };
 
 // Names of one page are lined up; a page is what is known before it is printed.
-void print_page(const std::vector<JobView>& jobs, const Options& options, const Paint& paint) {
+void print_page(const std::vector<JobView>& jobs, const JobsArguments& options, const Paint& paint) {
   if (options.store.json) {
     for (const JobView& job : jobs) fmt::print("{}\n", job_json(job));
     return;
@@ -50,7 +50,7 @@ void print_page(const std::vector<JobView>& jobs, const Options& options, const 
   }
 }
 
-int count(Runtime& runtime, const JobFilter& filter, const Options& options) {
+int count(Runtime& runtime, const JobFilter& filter, const JobsArguments& options) {
   const auto jobs = runtime.count(filter);
   if (!jobs) return fail("jobs", jobs.error());
   if (*jobs == 0)
@@ -63,7 +63,7 @@ int count(Runtime& runtime, const JobFilter& filter, const Options& options) {
 }
 
 // One page as one document, as it has always been; all of them as a document in each line.
-int list(Runtime& runtime, JobFilter filter, const Options& options) {
+int list(Runtime& runtime, JobFilter filter, const JobsArguments& options) {
   const Paint paint = Paint::for_stdout(!options.store.no_color);
   std::uint64_t seen = 0;
   for (;;) {
@@ -92,7 +92,7 @@ int list(Runtime& runtime, JobFilter filter, const Options& options) {
   }
 }
 
-int run(const Options& options) {
+int run_jobs(const JobsArguments& options) {
   auto filter = filter_of(options.filter, clock_now());
   if (!filter) return fail("jobs", filter.error());
   filter->after = options.after;
@@ -107,7 +107,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_jobs(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<JobsArguments>();
   CLI::App* command =
       app.add_subcommand("jobs", "List or count the jobs of a store; --status parked is the dead letter list");
   add_remote_options(*command, options->store);
@@ -121,7 +121,7 @@ void add_jobs(CLI::App& app, int& exit_code) {
   command->add_option("--rows", options->rows, "Rows at the most")->capture_default_str()->check(CLI::Range(1, 10'000));
   command->add_flag("--all", options->all, "All of them; with --json a document in each line")->excludes(counts);
   command->add_flag("--ids", options->ids, "Only their ids, for other commands")->excludes(counts);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_jobs(*options); });
 }
 
 }  // namespace pawl::cli

@@ -21,8 +21,8 @@ namespace {
 
 constexpr char all_in_order = '.';
 constexpr int polite_rounds = 50;  // of 10 ms: from SIGTERM to SIGKILL, as for a command that is ended
-constexpr int rounds_max = 500;
-constexpr int quiet_rounds = 3;  // during an exec no process has a mark
+constexpr int kill_rounds_max = 500;
+constexpr int quiet_kill_rounds = 3;  // during an exec no process has a mark
 constexpr int round_milliseconds = 10;
 
 // Sends the signal to every process with the mark. Returns their number.
@@ -54,7 +54,7 @@ int signal_marked(const std::string& mark, int signal) {
   while (count < 0 && errno == EINTR);
   if (count == 1 && word == all_in_order) _exit(0);
   signal_marked(mark, SIGTERM);
-  for (int round = 0, quiet = 0; round < rounds_max && quiet < quiet_rounds; ++round) {
+  for (int round = 0, quiet = 0; round < kill_rounds_max && quiet < quiet_kill_rounds; ++round) {
     poll(nullptr, 0, round_milliseconds);
     const bool some = signal_marked(mark, round < polite_rounds ? 0 : SIGKILL) > 0;
     quiet = some ? 0 : quiet + 1;

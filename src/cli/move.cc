@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-struct Options {
+struct MoveArguments {
   std::string from, to;
   bool undo = false;
   bool accept_weaker = false;
@@ -32,7 +32,7 @@ struct Options {
 // On a terminal a bar that is redrawn in place; otherwise a line from time to time.
 class Bar {
  public:
-  explicit Bar(const Options& options)
+  explicit Bar(const MoveArguments& options)
       : is_terminal_(isatty(STDERR_FILENO) == 1), quiet_(options.json && !is_terminal_) {}
   ~Bar() { clear(); }
 
@@ -72,7 +72,7 @@ class Bar {
   std::chrono::steady_clock::time_point last_;
 };
 
-int undo(const Options& options) {
+int undo(const MoveArguments& options) {
   if (const auto undone = undo_move({options.from, options.accept_weaker}); !undone)
     return fail("move", undone.error());
   if (options.json)
@@ -83,7 +83,7 @@ int undo(const Options& options) {
   return 0;
 }
 
-void print(const Options& options, const MoveReport& report, double seconds) {
+void print(const MoveArguments& options, const MoveReport& report, double seconds) {
   if (options.json) {
     json::array kinds;
     for (const MoveReport::Kind& kind : report.kinds)
@@ -108,7 +108,7 @@ void print(const Options& options, const MoveReport& report, double seconds) {
              shown_store(options.from), shown_store(options.from));
 }
 
-int run(const Options& options) {
+int run_move(const MoveArguments& options) {
   if (options.undo) return undo(options);
   if (options.to.empty()) return fail("move", Error{ErrorCode::invalid, "name the store to move to: --to STORE"});
   const Interruption interruption;
@@ -132,7 +132,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_move(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MoveArguments>();
   CLI::App* command =
       app.add_subcommand("move", "Move a stopped store into another one, of any kind: a file, PostgreSQL, Redis");
   command
@@ -146,7 +146,7 @@ void add_move(CLI::App& app, int& exit_code) {
                     "Use a server whose settings may lose what it acknowledged (fsync, appendfsync and the like)");
   command->add_flag("--json", options->json, "Machine-readable output");
   command->add_flag("--no-color", options->no_color, "No colours");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_move(*options); });
 }
 
 }  // namespace pawl::cli

@@ -20,7 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
-struct Options {
+struct RetentionArguments {
   StoreOptions store;
   std::string status;
   std::string graph;
@@ -47,7 +47,7 @@ std::string jobs_of(const RetentionRule& rule) {
 
 std::string kept(const RetentionRule& rule) { return rule.keep ? "for " + keep_text(*rule.keep) : "for ever"; }
 
-int list(Runtime& runtime, const Options& options) {
+int list(Runtime& runtime, const RetentionArguments& options) {
   const auto rules = runtime.retention();
   if (!rules) return fail("retention", rules.error());
   if (options.store.json) {
@@ -63,7 +63,7 @@ int list(Runtime& runtime, const Options& options) {
   return 0;
 }
 
-int apply(Runtime& runtime, const Options& options) {
+int apply(Runtime& runtime, const RetentionArguments& options) {
   RetentionOptions how;
   how.dry_run = options.dry_run;
   const auto done = runtime.apply_retention(how);
@@ -79,7 +79,7 @@ int apply(Runtime& runtime, const Options& options) {
   return 0;
 }
 
-Result<RetentionRule> rule_of(const Options& options) {
+Result<RetentionRule> rule_of(const RetentionArguments& options) {
   RetentionRule rule;
   rule.graph = options.graph;
   for (const JobStatus status : {JobStatus::completed, JobStatus::failed, JobStatus::interrupted})
@@ -91,7 +91,7 @@ Result<RetentionRule> rule_of(const Options& options) {
   return rule;
 }
 
-int say_done(const Options& options, const std::string& text) {
+int say_done(const RetentionArguments& options, const std::string& text) {
   if (options.store.json)
     fmt::print("{{\"ok\":true}}\n");
   else
@@ -99,7 +99,7 @@ int say_done(const Options& options, const std::string& text) {
   return 0;
 }
 
-int run(const Options& options) {
+int run_retention(const RetentionArguments& options) {
   const auto rule = rule_of(options);
   if (!rule) return fail("retention", rule.error());
   auto runtime = open_existing(options.store);
@@ -122,7 +122,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_retention(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RetentionArguments>();
   CLI::App* command =
       app.add_subcommand("retention", "List, set, drop or carry out the rules for how long ended jobs are kept");
   add_remote_options(*command, options->store);
@@ -136,7 +136,7 @@ void add_retention(CLI::App& app, int& exit_code) {
   apply->excludes(keep)->excludes(drop);
   command->add_flag("--dry-run", options->dry_run, "With --apply: say how many would go, and remove none")
       ->needs(apply);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_retention(*options); });
 }
 
 }  // namespace pawl::cli

@@ -30,10 +30,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds look_up_every{200};  // for Ctrl-C
+constexpr milliseconds look_for_stop_every{200};  // for Ctrl-C
 constexpr milliseconds owner_within{2000};  // until it is reported that another process runs the store
 
-struct Options {
+struct RunArguments {
   StoreOptions store;
   std::string file;
   std::string topic;
@@ -49,7 +49,7 @@ struct Options {
 };
 
 // The input of the command, read and checked before anything is started.
-struct Plan {
+struct RunPlan {
   std::shared_ptr<const graph::App> app;
   const graph::Graph* graph = nullptr;
   Payload input;
@@ -57,8 +57,8 @@ struct Plan {
   std::string graph_name() const { return app->id + "/" + graph->subscribes; }
 };
 
-Result<Plan> make_plan(const Options& options) {
-  Plan plan;
+Result<RunPlan> plan_run(const RunArguments& options) {
+  RunPlan plan;
   for (const std::string& text : options.workers) {
     auto spec = parse_worker_spec(text);
     if (!spec) return spec.error();
@@ -84,7 +84,7 @@ Result<Plan> make_plan(const Options& options) {
   return plan;
 }
 
-void warn_about_topics(const Plan& plan, Progress& progress) {
+void warn_about_topics(const RunPlan& plan, Progress& progress) {
   const WorkTopics work = work_topics(*plan.app, *plan.graph);
   std::set<std::string> served;
   for (const WorkerSpec& spec : plan.workers) {
@@ -100,9 +100,9 @@ void warn_about_topics(const Plan& plan, Progress& progress) {
         fmt::format("pawl run: no --worker serves {}: the job waits there for somebody else who does", unserved));
 }
 
-class Session {
+class RunSession {
  public:
-  Session(const Options& options, const Plan& plan, Progress& progress, Runtime& runtime)
+  RunSession(const RunArguments& options, const RunPlan& plan, Progress& progress, Runtime& runtime)
       : options_(options),
         plan_(plan),
         progress_(progress),
@@ -135,7 +135,7 @@ class Session {
   // None: Ctrl-C came first.
   Result<std::optional<JobView>> wait(const Interruption& interruption) {
     while (!interruption.asked()) {
-      auto end = runtime_.job(run_).wait(look_up_every);
+      auto end = runtime_.job(run_).wait(look_for_stop_every);
       if (end) return std::optional(std::move(*end));
       if (end.error().code != ErrorCode::retry_later) return end.error();
       say_who_owns();
@@ -214,8 +214,8 @@ class Session {
                                options_.store.shown()));
   }
 
-  const Options& options_;
-  const Plan& plan_;
+  const RunArguments& options_;
+  const RunPlan& plan_;
   Progress& progress_;
   Runtime& runtime_;
   ShellWorkers workers_;
@@ -231,7 +231,7 @@ std::string outcome_of(const JobView& job, bool duplex) {
   return printable_json(job.data.empty() ? "{}" : job.data.str());
 }
 
-int report(const Options& options, const Plan& plan, const JobView& job, Progress& progress) {
+int report_run(const RunArguments& options, const RunPlan& plan, const JobView& job, Progress& progress) {
   const bool duplex = plan.graph->collation == graph::Collation::duplex;
   if (options.store.json) {
     fmt::print("{}\n", job_json(job));
@@ -253,8 +253,8 @@ int report(const Options& options, const Plan& plan, const JobView& job, Progres
   return job.status == JobStatus::completed || on_purpose ? 0 : 1;
 }
 
-int run(const Options& options) {
-  const auto plan = make_plan(options);  // it may read the standard input: Ctrl-C just ends that
+int run_job(const RunArguments& options) {
+  const auto plan = plan_run(options);  // it may read the standard input: Ctrl-C just ends that
   if (!plan) return fail("run", plan.error());
   const Interruption interruption;
   Progress progress(Paint::for_stderr(!options.store.no_color),
@@ -267,7 +267,7 @@ int run(const Options& options) {
                              .worker_threads = options.threads,
                              .stop_within = milliseconds(0)});
   if (!runtime) return fail("run", runtime.error());
-  Session session(options, *plan, progress, *runtime);
+  RunSession session(options, *plan, progress, *runtime);
   if (const auto started = session.start(); !started) {
     session.stop();
     return fail("run", started.error());
@@ -275,7 +275,7 @@ int run(const Options& options) {
   const auto end = session.wait(interruption);
   session.stop();
   if (!end) return fail("run", end.error());
-  if (*end) return report(options, *plan, **end, progress);
+  if (*end) return report_run(options, *plan, **end, progress);
   progress.warn(fmt::format("pawl run: stopped; job {} is left as it is in {}, the same command goes on with it",
                             session.job(), options.store.shown()));
   return exit_code_interrupted;
@@ -284,7 +284,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "Run a job of an app, with shell commands as its workers");
   command->add_option("file", options->file, "The app's main file")->required();
   command->add_option("--topic", options->topic, "Which graph (default: the only one, or the first public one)");
@@ -307,7 +307,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1024));
   command->add_flag("-q,--quiet", options->quiet, "No progress, only warnings and the result");
   add_store_options(*command, options->store);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_job(*options); });
 }
 
 }  // namespace pawl::cli

@@ -32,14 +32,14 @@ namespace {
 
 using serve::Log;
 
-struct Options {
+struct ServeArguments {
   StoreOptions store;
   ServeSettings settings;
   std::string config;
   bool development = false;
 };
 
-struct Plan {
+struct ServePlan {
   serve::ServerOptions server;
   std::vector<WorkerSpec> workers;
   Duration stop_within{0};
@@ -47,7 +47,7 @@ struct Plan {
   Log::Level log_level = Log::Level::info;
 };
 
-Error wrong(std::string why) { return {ErrorCode::invalid, std::move(why)}; }
+Error wrong_value(std::string why) { return {ErrorCode::invalid, std::move(why)}; }
 
 constexpr std::size_t token_bytes_min = 16;
 
@@ -63,41 +63,42 @@ Status read_listen(const std::string& text, serve::HttpOptions& http) {
                           ? -1
                           : std::stol(port);
   if (number < 0 || number > 65535 || (!only_port && address.empty()))
-    return wrong(fmt::format("--listen {}: write ADDRESS:PORT, such as 127.0.0.1:8210", text));
+    return wrong_value(fmt::format("--listen {}: write ADDRESS:PORT, such as 127.0.0.1:8210", text));
   if (!address.empty()) http.address = address;
   http.port = static_cast<std::uint16_t>(number);
   return {};
 }
 
-Result<Plan> make_plan(const Options& options) {
+Result<ServePlan> plan_serve(const ServeArguments& options) {
   const ServeSettings& settings = options.settings;
-  Plan plan;
+  ServePlan plan;
   for (const std::string& text : settings.workers) {
     auto spec = parse_worker_spec(text);
     if (!spec) return spec.error();
     if (!plan.server.local_topics.insert(spec->topic).second)
-      return wrong(fmt::format("--worker {} is given twice", spec->topic));
+      return wrong_value(fmt::format("--worker {} is given twice", spec->topic));
     plan.workers.push_back(std::move(*spec));
   }
   if (const auto read = read_listen(settings.listen, plan.server.http); !read) return read.error();
   auto token = read_token(settings.token_file);
   if (!token) return token.error();
   if (!token->empty() && token->size() < token_bytes_min)
-    return wrong(fmt::format("the token has {} characters; take at least {} that nobody can guess", token->size(),
+    return wrong_value(fmt::format("the token has {} characters; take at least {} that nobody can guess", token->size(),
                              token_bytes_min));
-  if (settings.tls_cert.empty() != settings.tls_key.empty()) return wrong("TLS needs both --tls-cert and --tls-key");
+  if (settings.tls_cert.empty() != settings.tls_key.empty())
+    return wrong_value("TLS needs both --tls-cert and --tls-key");
   plan.server.http.tls_cert = settings.tls_cert;
   plan.server.http.tls_key = settings.tls_key;
   const serve::Exposure exposure{plan.server.http.address, !token->empty(), !settings.tls_cert.empty(),
                                  settings.accept_no_token, settings.accept_no_tls};
-  if (const std::string why = serve::too_open(exposure); !why.empty()) return wrong(why);
+  if (const std::string why = serve::too_open(exposure); !why.empty()) return wrong_value(why);
   plan.server.access.token = std::move(*token);
   plan.server.access.extra_hosts = settings.allow_hosts;
   plan.server.access.any_host = !serve::is_loopback(plan.server.http.address) && !plan.server.access.token.empty() &&
                                 settings.allow_hosts.empty();
   if (!serve::is_loopback(plan.server.http.address)) plan.server.access.extra_hosts.push_back(plan.server.http.address);
   const auto stop = parse_duration(settings.stop_within);
-  if (!stop) return wrong("--stop-within: " + stop.error().detail);
+  if (!stop) return wrong_value("--stop-within: " + stop.error().detail);
   plan.stop_within = *stop;
   plan.server.runtime.store = options.store.store;
   plan.server.runtime.accept_weaker_store = options.store.accept_weaker;
@@ -163,9 +164,10 @@ void say_what_next(const std::string& url, const Hints& hints) {
   std::fflush(stdout);
 }
 
-class Session {
+class ServeSession {
  public:
-  Session(const Options& options, const Plan& plan, Log& log) : options_(options), plan_(plan), log_(log) {}
+  ServeSession(const ServeArguments& options, const ServePlan& plan, Log& log)
+      : options_(options), plan_(plan), log_(log) {}
 
   Status start() {
     workers_.emplace([this](RunId run) { return job_name(run); },
@@ -206,7 +208,7 @@ class Session {
   Status prepare(runtime::LocalRuntime& runtime) {
     for (const std::string& file : options_.settings.apps) {
       const bool deployed = deploy(runtime, file, options_.development, log_);
-      if (!deployed && !options_.development) return wrong(fmt::format("{} was not deployed", file));
+      if (!deployed && !options_.development) return wrong_value(fmt::format("{} was not deployed", file));
       if (deployed && options_.development && hints_.graph.empty()) hints_ = hints_of(file);
     }
     for (const WorkerSpec& spec : plan_.workers) {
@@ -235,8 +237,8 @@ class Session {
     return std::nullopt;
   }
 
-  const Options& options_;
-  const Plan& plan_;
+  const ServeArguments& options_;
+  const ServePlan& plan_;
   Log& log_;
   std::optional<ShellWorkers> workers_;
   runtime::LocalRuntime* runtime_ = nullptr;
@@ -244,11 +246,11 @@ class Session {
   Hints hints_;
 };
 
-int run(const char* command, Options& options) {
+int run_serve(const char* command, ServeArguments& options) {
   if (!options.config.empty())
     if (const auto read = read_serve_file(options.config, options.settings, options.store); !read)
       return fail(command, read.error());
-  const auto plan = make_plan(options);
+  const auto plan = plan_serve(options);
   if (!plan) return fail(command, plan.error());
   raise_descriptors();
   std::optional<Keeper> keeper;  // made before there are threads, gone after them
@@ -258,14 +260,14 @@ int run(const char* command, Options& options) {
     std::fwrite(line.data(), 1, line.size(), stderr);
     std::fflush(stderr);
   });
-  Session session(options, *plan, log);
+  ServeSession session(options, *plan, log);
   if (const auto started = session.start(); !started) return fail(command, started.error());
   session.run(stop);
   return 0;
 }
 
 void add(CLI::App& app, int& exit_code, const char* name, const char* help, bool development) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeArguments>();
   options->development = development;
   CLI::App* command = app.add_subcommand(name, help);
   ServeSettings& settings = options->settings;
@@ -307,7 +309,7 @@ void add(CLI::App& app, int& exit_code, const char* name, const char* help, bool
       ->envname("PAWL_CONFIG");
   command->callback([options, name, command, &exit_code] {
     options->settings.given = [command](const std::string& option) { return command->count("--" + option) > 0; };
-    exit_code = run(name, *options);
+    exit_code = run_serve(name, *options);
   });
 }
 

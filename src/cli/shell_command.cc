@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds look_up_every{50};  // until goes_on is called again
+constexpr milliseconds look_at_child_every{50};  // until goes_on is called again
 constexpr milliseconds polite_for{500};    // from SIGTERM to SIGKILL
 // how long processes that an ended command left behind may hold its outputs open
 constexpr milliseconds left_open_for{100};
@@ -145,7 +145,7 @@ class Running {
     while (!has_ended()) {
       if (!stopping_ && !listener_.goes_on()) stop();
       if (stopping_ && Clock::now() >= kill_at_) kill(-process_, SIGKILL);
-      turn(look_up_every);
+      turn(look_at_child_every);
     }
     end_.close();
     in_.close();

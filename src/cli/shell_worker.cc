@@ -34,7 +34,7 @@ constexpr std::size_t character_bytes_max = 4;  // in UTF-8
 // until a command that could not be started is started again
 constexpr auto first_pause = std::chrono::milliseconds(10);
 constexpr auto longest_pause = std::chrono::milliseconds(1000);
-constexpr auto look_up_every = std::chrono::milliseconds(50);  // for the end of such a pause
+constexpr auto look_at_pause_every = std::chrono::milliseconds(50);  // for the end of such a pause
 
 // Prints lines as they come; keeps the last bytes for an error message.
 class ErrorLines {
@@ -213,7 +213,7 @@ bool ShellWorkers::enter(const WorkerSpec& spec, Work& work) {
         return true;
       }
     }
-    std::this_thread::sleep_for(look_up_every);
+    std::this_thread::sleep_for(look_at_pause_every);
   }
   return false;
 }
@@ -254,7 +254,7 @@ Reply ShellWorkers::run_command(const WorkerSpec& spec, Work& work) {
                       work.topic().raw(), reply.error().detail));
     const auto until = std::chrono::steady_clock::now() + pause;
     while (wanted() && std::chrono::steady_clock::now() < until)
-      std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(pause, look_up_every));
+      std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(pause, look_at_pause_every));
     pause = std::min<std::chrono::milliseconds>(2 * pause, longest_pause);
   }
   return error_of("the command was never started: nobody waits for it any more", code_failed);

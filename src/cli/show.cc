@@ -22,9 +22,9 @@ namespace pawl::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds look_every{300};
+constexpr std::chrono::milliseconds show_again_every{300};
 
-struct Options {
+struct ShowArguments {
   StoreOptions store;
   JobTarget target;
   ReportOptions report;
@@ -36,7 +36,7 @@ Result<JobDetail> read(Runtime& runtime, const JobTarget& target) {
   return runtime.job(*found).inspect();
 }
 
-int show(const Options& options) {
+int show(const ShowArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("show", runtime.error());
   const auto detail = read(*runtime, options.target);
@@ -62,7 +62,7 @@ std::string look_of(const JobDetail& detail) {
   return job_report(detail, still, Paint(false));
 }
 
-int watch(const Options& options) {
+int watch(const ShowArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("watch", runtime.error());
   const Interruption interruption;
@@ -89,14 +89,14 @@ int watch(const Options& options) {
     std::fflush(stdout);
     last = look;
     if (detail->job.closed()) return detail->job.status == JobStatus::completed ? 0 : 1;
-    for (auto waited = std::chrono::milliseconds(0); waited < look_every && !interruption.asked();
-         waited += look_every / 6)
-      std::this_thread::sleep_for(look_every / 6);
+    for (auto waited = std::chrono::milliseconds(0); waited < show_again_every && !interruption.asked();
+         waited += show_again_every / 6)
+      std::this_thread::sleep_for(show_again_every / 6);
   }
   return exit_code_interrupted;
 }
 
-int history(const Options& options) {
+int history(const ShowArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("history", runtime.error());
   const auto detail = read(*runtime, options.target);
@@ -122,12 +122,12 @@ void add_show(CLI::App& app, int& exit_code) {
   const struct {
     const char* name;
     const char* help;
-    int (*run)(const Options&);
+    int (*run)(const ShowArguments&);
   } entries[] = {{"show", "Show a job: what it waits for or why it stopped, its activities", show},
                  {"watch", "Show a job again whenever something changes, until it has ended", watch},
                  {"history", "What happened to a job, by time: its start, activities, announcements and end", history}};
   for (const auto& one : entries) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ShowArguments>();
     CLI::App* command = app.add_subcommand(one.name, one.help);
     add_remote_options(*command, options->store);
     add_job_target(*command, options->target);

@@ -20,7 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
-struct Options {
+struct SignalArguments {
   StoreOptions store;
   FilterOptions filter;
   BulkArguments bulk;
@@ -30,7 +30,7 @@ struct Options {
   bool all = false;
 };
 
-void print_fate(const Options& options, const SignalFate& fate) {
+void print_fate(const SignalArguments& options, const SignalFate& fate) {
   if (options.store.json) {
     fmt::print("{}\n", printable_json(json::serialize(fate_object(fate))));
     return;
@@ -49,7 +49,7 @@ void print_fate(const Options& options, const SignalFate& fate) {
     fmt::print("signal {} {} job {}{}\n", options.topic, dry ? "would reach" : "reaches", printable(job.raw()), end);
 }
 
-int run(const Options& options) {
+int run_signal(const SignalArguments& options) {
   auto data = read_json_argument("the signal's data", options.data);
   if (!data) return fail("signal", data.error());
   auto runtime = open_existing(options.store);
@@ -80,7 +80,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_signal(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SignalArguments>();
   CLI::App* command = app.add_subcommand("signal", "Tell a waiting hook, or those of many jobs, what they wait for");
   add_remote_options(*command, options->store);
   command->add_option("topic", options->topic, "A topic of some graph's hooks")->required();
@@ -97,7 +97,7 @@ void add_signal(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   add_filter_options(*command, options->filter, OwnCode::yes);
   add_bulk_options(*command, options->bulk);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_signal(*options); });
 }
 
 }  // namespace pawl::cli

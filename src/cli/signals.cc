@@ -22,7 +22,7 @@ namespace json = boost::json;
 
 constexpr std::size_t data_shown_max = 100;
 
-struct Options {
+struct SignalsArguments {
   StoreOptions store;
   KeptSignalFilter filter;
   std::string older_than;
@@ -32,7 +32,7 @@ struct Options {
   bool all = false;
 };
 
-void print(const KeptSignal& one, const Options& options, const Paint& paint) {
+void print(const KeptSignal& one, const SignalsArguments& options, const Paint& paint) {
   if (options.store.json) {
     fmt::print("{}\n", printable_json(json::serialize(serve::json_of(one))));
     return;
@@ -43,7 +43,7 @@ void print(const KeptSignal& one, const Options& options, const Paint& paint) {
              printable(cut_utf8(std::string(one.data.view()), data_shown_max)));
 }
 
-int list(Runtime& runtime, Options& options) {
+int list(Runtime& runtime, SignalsArguments& options) {
   const Paint paint = Paint::for_stdout(!options.store.no_color);
   std::uint64_t shown = 0;
   for (;;) {
@@ -64,7 +64,7 @@ int list(Runtime& runtime, Options& options) {
 
 std::string plural(std::uint64_t count) { return fmt::format("{} signal{}", count, count == 1 ? "" : "s"); }
 
-int say_dropped(Runtime& runtime, const Options& options, std::uint64_t count) {
+int say_dropped(Runtime& runtime, const SignalsArguments& options, std::uint64_t count) {
   if (options.store.json)
     fmt::print("{{\"dry_run\":{},\"dropped\":{}}}\n", options.dry_run, count);
   else
@@ -73,7 +73,7 @@ int say_dropped(Runtime& runtime, const Options& options, std::uint64_t count) {
   return 0;
 }
 
-int drop_all(Runtime& runtime, Options& options) {
+int drop_all(Runtime& runtime, SignalsArguments& options) {
   if (!options.dry_run) {
     const auto dropped = runtime.drop_signals(options.filter);
     return dropped ? say_dropped(runtime, options, *dropped) : fail("signals", dropped.error());
@@ -88,7 +88,7 @@ int drop_all(Runtime& runtime, Options& options) {
   }
 }
 
-int run(Options& options) {
+int run_signals(SignalsArguments& options) {
   if (!options.older_than.empty()) {
     const auto age = parse_age("--older-than", options.older_than);
     if (!age) return fail("signals", age.error());
@@ -110,7 +110,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_signals(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SignalsArguments>();
   CLI::App* command = app.add_subcommand("signals", "List the signals that no hook has taken yet, or drop them");
   add_remote_options(*command, options->store);
   command->add_option("--topic", options->filter.topic, "Only of this topic");
@@ -125,7 +125,7 @@ void add_signals(CLI::App& app, int& exit_code) {
                           ->allow_extra_args(false);
   command->add_flag("--drop-all", options->drop_all, "Drop all that the other options mean")->excludes(drop);
   command->add_flag("--dry-run", options->dry_run, "Say how many would be dropped, and drop none");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_signals(*options); });
 }
 
 }  // namespace pawl::cli

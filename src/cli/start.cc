@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t lines_at_once = 1'000;
 constexpr std::size_t mistakes_shown_max = 10;
 
-struct Options {
+struct StartArguments {
   StoreOptions store;
   std::string topic;
   std::string input;
@@ -49,7 +49,7 @@ Result<std::string> id_of(const std::string& field, const Payload& input) {
 
 class LineStarter {
  public:
-  LineStarter(Runtime& runtime, const Options& options) : runtime_(runtime), options_(options) {}
+  LineStarter(Runtime& runtime, const StartArguments& options) : runtime_(runtime), options_(options) {}
 
   Status read(std::istream& from) {
     for (std::string line; std::getline(from, line);) {
@@ -96,13 +96,13 @@ class LineStarter {
   }
 
   Runtime& runtime_;
-  const Options& options_;
+  const StartArguments& options_;
   std::vector<StartItem<Payload>> items_;
   std::vector<std::uint64_t> numbers_;
   Counts counts_;
 };
 
-int start_lines(Runtime& runtime, const Options& options) {
+int start_lines(Runtime& runtime, const StartArguments& options) {
   LineStarter starter(runtime, options);
   std::ifstream file;
   if (options.lines != "-") {
@@ -121,7 +121,7 @@ int start_lines(Runtime& runtime, const Options& options) {
   return counts.failed == 0 ? 0 : 1;
 }
 
-int start_one(Runtime& runtime, const Options& options) {
+int start_one(Runtime& runtime, const StartArguments& options) {
   auto input = options.input.empty() ? Result<Payload>(Payload("{}")) : read_json_argument("--input", options.input);
   if (!input) return fail("start", input.error());
   const auto job = runtime.start(options.topic, *input, options.start);
@@ -133,7 +133,7 @@ int start_one(Runtime& runtime, const Options& options) {
   return 0;
 }
 
-int start(Options& options) {
+int start(StartArguments& options) {
   if (options.reject) options.start.reuse = IdReuse::reject;
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("start", runtime.error());
@@ -180,7 +180,7 @@ int rerun(const RerunArguments& arguments) {
 }  // namespace
 
 void add_start(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StartArguments>();
   CLI::App* command = app.add_subcommand("start", "Start a job, or one per line of a file, and do not wait for it");
   add_remote_options(*command, options->store);
   command->add_option("topic", options->topic, "A topic that an app subscribes to, or the name of a graph")->required();

@@ -15,7 +15,7 @@ namespace pawl::cli {
 
 namespace {
 
-struct Options {
+struct StatsArguments {
   StoreOptions store;
   MeasureFilter filter;
   std::string key;
@@ -56,7 +56,7 @@ std::string text_of(const MeasureView& view) {
   return text;
 }
 
-int run(Options& options) {
+int run_stats(StatsArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("stats", runtime.error());
   if (options.of_key) options.filter.key = options.key;
@@ -84,7 +84,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_stats(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatsArguments>();
   CLI::App* command = app.add_subcommand("stats", "Show what was measured of a graph's jobs (stats.measures)");
   command->add_option("topic", options->filter.topic, "What the graph subscribes to")->required();
   add_remote_options(*command, options->store);
@@ -97,7 +97,7 @@ void add_stats(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1'000'000));
   command->callback([options, key, &exit_code] {
     options->of_key = key->count() > 0;
-    exit_code = run(*options);
+    exit_code = run_stats(*options);
   });
 }
 

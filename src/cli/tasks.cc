@@ -24,7 +24,7 @@ namespace json = boost::json;
 
 constexpr std::size_t description_shown_max = 100;
 
-struct Options {
+struct TasksArguments {
   StoreOptions store;
   TaskFilter filter;
   bool all = false;
@@ -41,7 +41,7 @@ std::string default_who() {
   return user == nullptr ? "" : user;
 }
 
-void print(const Task& task, const Options& options, const Paint& paint) {
+void print(const Task& task, const TasksArguments& options, const Paint& paint) {
   if (options.store.json) {
     fmt::print("{}\n", printable_json(json::serialize(serve::json_of(task))));
     return;
@@ -55,7 +55,7 @@ void print(const Task& task, const Options& options, const Paint& paint) {
              printable(cut_utf8(task.description, description_shown_max)), paint(Ink::dim, about));
 }
 
-int list(Options& options) {
+int list(TasksArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("tasks", runtime.error());
   const Paint paint = Paint::for_stdout(!options.store.no_color);
@@ -76,7 +76,7 @@ int list(Options& options) {
   return 0;
 }
 
-int act(const std::string& command, const Options& options, const std::string& done,
+int act(const std::string& command, const TasksArguments& options, const std::string& done,
         const std::function<Status(Runtime&)>& ask) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail(command, runtime.error());
@@ -89,19 +89,19 @@ int act(const std::string& command, const Options& options, const std::string& d
   return 0;
 }
 
-int claim(const Options& options) {
+int claim(const TasksArguments& options) {
   const auto time = parse_age("--for", options.time);
   if (!time) return fail("claim", time.error());
   return act("claim", options, fmt::format("task {} is claimed by {} for {}", options.id, options.who, options.time),
              [&](Runtime& runtime) { return runtime.claim_task(options.id, options.who, *time); });
 }
 
-int release(const Options& options) {
+int release(const TasksArguments& options) {
   return act("release", options, fmt::format("task {} is free again", options.id),
              [&](Runtime& runtime) { return runtime.release_task(options.id, options.who); });
 }
 
-int resolve(const Options& options) {
+int resolve(const TasksArguments& options) {
   const auto data = read_json_argument("the answer", options.data);
   if (!data) return fail("resolve", data.error());
   ResolveOptions how = options.resolve;
@@ -113,7 +113,7 @@ int resolve(const Options& options) {
 }  // namespace
 
 void add_tasks(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TasksArguments>();
   options->who = default_who();
   CLI::App* lists = app.add_subcommand("tasks", "List what waits for a person: hooks with 'escalation'");
   add_remote_options(*lists, options->store);
@@ -131,7 +131,7 @@ void add_tasks(CLI::App& app, int& exit_code) {
   lists->add_flag("--all", options->all, "Every one of them, however many");
   lists->callback([options, &exit_code] { exit_code = list(*options); });
 
-  const auto add = [&](const char* name, const char* help, int (*run)(const Options&)) {
+  const auto add = [&](const char* name, const char* help, int (*run)(const TasksArguments&)) {
     CLI::App* command = app.add_subcommand(name, help);
     add_remote_options(*command, options->store);
     command->add_option("task", options->id, "The task's id (pawl tasks)")->required();

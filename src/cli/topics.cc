@@ -11,13 +11,13 @@ namespace pawl::cli {
 
 namespace {
 
-struct Options {
+struct TopicsArguments {
   StoreOptions store;
   std::vector<std::string> pause;
   std::vector<std::string> resume;
 };
 
-int run(const Options& options) {
+int run_topics(const TopicsArguments& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("topics", runtime.error());
   for (const std::string& topic : options.pause)
@@ -40,12 +40,12 @@ int run(const Options& options) {
 }  // namespace
 
 void add_topics(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopicsArguments>();
   CLI::App* command = app.add_subcommand("topics", "Show, pause and resume topics: a paused one hands out no work");
   add_remote_options(*command, options->store);
   command->add_option("--pause", options->pause, "A topic to pause");
   command->add_option("--resume", options->resume, "A topic to resume");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_topics(*options); });
 }
 
 }  // namespace pawl::cli

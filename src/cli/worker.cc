@@ -28,7 +28,7 @@ namespace pawl::cli {
 
 namespace {
 
-struct Options {
+struct WorkerArguments {
   StoreOptions store;
   std::vector<std::string> topics;
   std::vector<std::string> command;
@@ -53,7 +53,7 @@ std::string quoted(const std::vector<std::string>& words) {
 }
 
 // One word may be a whole command line; several are a program and its arguments.
-std::string command_of(const Options& options) {
+std::string command_of(const WorkerArguments& options) {
   return options.command.size() == 1 ? options.command.front() : quoted(options.command);
 }
 
@@ -76,9 +76,9 @@ std::optional<Error> refusal(Runtime& runtime) {
   return asked.error();
 }
 
-class Session {
+class WorkerSession {
  public:
-  Session(const Options& options, Duration timeout, Runtime& runtime)
+  WorkerSession(const WorkerArguments& options, Duration timeout, Runtime& runtime)
       : options_(options),
         timeout_(timeout),
         runtime_(runtime),
@@ -116,7 +116,7 @@ class Session {
     eventfd_write(wakes_.get(), 1);
   }
 
-  const Options& options_;
+  const WorkerArguments& options_;
   const Duration timeout_;
   Runtime& runtime_;
   ShellWorkers workers_;
@@ -125,14 +125,14 @@ class Session {
   const EventDescriptor wakes_;
 };
 
-std::string serving_text(const Options& options) {
+std::string serving_text(const WorkerArguments& options) {
   std::string topics;
   for (const std::string& topic : options.topics) topics += (topics.empty() ? "" : ", ") + topic;
   return fmt::format("serving {} of {}, {} at once", topics, options.store.url,
                      counted(options.concurrency, "command"));
 }
 
-int run(const Options& options) {
+int run_worker(const WorkerArguments& options) {
   if (options.store.url.empty())
     return fail("worker",
                 Error{ErrorCode::invalid, "name the server with --url or in PAWL_URL, such as http://127.0.0.1:8210"});
@@ -153,7 +153,7 @@ int run(const Options& options) {
   auto runtime = pawl::connect(connect);
   if (!runtime) return fail("worker", runtime.error());
   if (const auto refused = refusal(*runtime)) return fail("worker", *refused);
-  Session session(options, *timeout, *runtime);
+  WorkerSession session(options, *timeout, *runtime);
   if (const auto started = session.start(); !started) return fail("worker", started.error());
   session.print(serving_text(options));
   while (!stop.asked()) {
@@ -173,7 +173,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_worker(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WorkerArguments>();
   CLI::App* command =
       app.add_subcommand("worker", "Serve topics of a server with a command: pawl worker --topic T -- COMMAND");
   add_url_options(*command, options->store);
@@ -197,7 +197,7 @@ void add_worker(CLI::App& app, int& exit_code) {
   command->add_option("--name", options->name, "The worker's name, for people (default: host and process)");
   command->add_option("--stop-within", options->stop_within, "How long running commands may take to finish")
       ->capture_default_str();
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_worker(*options); });
 }
 
 }  // namespace pawl::cli

@@ -1,5 +1,5 @@
 // A million jobs that wait for their time: the cost of a start on that store, the memory of these jobs, and whether
-// timers are on time while a thousand fire every second.
+// timers are on time: a thousand every second, and a thousand and ten thousand in the same instant.
 //
 //   timer_bench [--waiting N] [--per-second N] [--seconds N] [--dir DIR]
 //
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -123,6 +122,64 @@ double at(const std::vector<double>& sorted, double share) {
   return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(share * static_cast<double>(sorted.size())))];
 }
 
+std::int64_t wall() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Jobs that are due at given times, and how late each of them began: its first step is committed then.
+class Punctuality {
+ public:
+  explicit Punctuality(pawl::Runtime& runtime) : runtime_(runtime) {
+    runtime
+        .observe([this](const pawl::Event& event) {
+          const std::lock_guard lock(mutex_);
+          if (event.kind == pawl::Event::Kind::job_closed) ++ended_;
+          if (event.kind != pawl::Event::Kind::job_started) return;
+          const std::string& id = event.job.raw();
+          if (id.rfind(prefix_, 0) != 0) return;
+          const std::size_t number = std::strtoul(id.c_str() + prefix_.size(), nullptr, 10);
+          late_ms_.push_back(static_cast<double>(event.at.micros() - due_[number]) / 1000.0);
+        })
+        .keep();
+  }
+
+  // Microseconds of the wall clock. Returns the sorted milliseconds.
+  std::vector<double> measure(const std::string& name, std::vector<std::int64_t> due) {
+    {
+      const std::lock_guard lock(mutex_);
+      prefix_ = name + "-";
+      due_ = due;
+      late_ms_.clear();
+      ended_ = 0;
+    }
+    Submitter submitter(runtime_);
+    for (std::size_t i = 0; i < due.size(); ++i)
+      submitter.submit(fmt::format("{}-{}", name, i), pawl::Duration(due[i] - wall()));
+    submitter.wait();
+    for (;;) {
+      std::this_thread::sleep_for(10ms);
+      const std::lock_guard lock(mutex_);
+      if (ended_ < due.size()) continue;
+      std::sort(late_ms_.begin(), late_ms_.end());
+      return late_ms_;
+    }
+  }
+
+ private:
+  pawl::Runtime& runtime_;
+  std::mutex mutex_;
+  std::string prefix_;             // guarded by mutex_, as the rest
+  std::vector<std::int64_t> due_;  // by number of the job
+  std::vector<double> late_ms_;
+  std::size_t ended_ = 0;
+};
+
+void print_late(const std::string& name, const std::vector<double>& late) {
+  fmt::print("\"{}\":{{\"jobs\":{},\"late_ms_p50\":{:.2f},\"late_ms_p99\":{:.2f},\"late_ms_max\":{:.2f}}},", name,
+             late.size(), at(late, 0.5), at(late, 0.99), late.back());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -134,52 +191,29 @@ int main(int argc, char** argv) {
   const auto begin = Clock::now();
   auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open({.store = path, .worker_threads = 2})));
   must(runtime->deploy(graph()));
-  std::mutex mutex;
-  std::vector<double> late_ms;
-  std::atomic<std::uint32_t> ended{0};
-  std::vector<std::int64_t> due;  // by number of the job, microseconds of the wall clock
   must(runtime->serve("bench.done", [](pawl::Work&) { return pawl::Reply::success(); }));
-  runtime
-      ->observe([&](const pawl::Event& event) {
-        if (event.kind == pawl::Event::Kind::job_closed) ended.fetch_add(1);
-        if (event.kind != pawl::Event::Kind::job_started) return;
-        const std::string& id = event.job.raw();
-        if (id.rfind("fires-", 0) != 0) return;
-        const std::lock_guard lock(mutex);
-        late_ms.push_back(static_cast<double>(event.at.micros() - due[std::strtoul(id.c_str() + 6, nullptr, 10)]) /
-                          1000.0);
-      })
-      .keep();
+  Punctuality punctuality(*runtime);
   must(runtime->launch());
   while (!runtime->owns()) std::this_thread::sleep_for(100us);
   const double start_seconds = seconds_since(begin);
   const double start_mb = resident_mb();
 
-  const std::uint32_t count = settings.per_second * settings.seconds;
-  due.resize(count);
-  Submitter submitter(*runtime);
-  const auto wall = [] {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
-  };
+  std::vector<std::int64_t> due(std::size_t{settings.per_second} * settings.seconds);
   const std::int64_t first = wall() + 3'000'000;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    {
-      const std::lock_guard lock(mutex);
-      due[i] = first + std::int64_t{1'000'000} * i / settings.per_second;
-    }
-    submitter.submit(fmt::format("fires-{}", i), pawl::Duration(due[i] - wall()));
-  }
-  submitter.wait();
-  while (ended.load() < count) std::this_thread::sleep_for(10ms);
+  for (std::size_t i = 0; i < due.size(); ++i)
+    due[i] = first + std::int64_t{1'000'000} * static_cast<std::int64_t>(i) / settings.per_second;
+  const auto spread = punctuality.measure("fires", std::move(due));
+  const auto thousand = punctuality.measure("thousand", std::vector<std::int64_t>(1'000, wall() + 2'000'000));
+  const auto ten_thousand = punctuality.measure("myriad", std::vector<std::int64_t>(10'000, wall() + 3'000'000));
   const double end_mb = resident_mb();
   runtime->stop();
-  std::sort(late_ms.begin(), late_ms.end());
-  fmt::print(
-      "{{\"waiting\":{},\"crowd_seconds\":{:.1f},\"start_seconds\":{:.3f},\"start_mb\":{:.1f},\"per_second\":{},"
-      "\"fired\":{},\"late_ms_p50\":{:.2f},\"late_ms_p99\":{:.2f},\"late_ms_max\":{:.2f},\"end_mb\":{:.1f}}}\n",
-      settings.waiting, crowd_seconds, start_seconds, start_mb, settings.per_second, late_ms.size(), at(late_ms, 0.5),
-      at(late_ms, 0.99), late_ms.back(), end_mb);
+  fmt::print("{{\"waiting\":{},\"crowd_seconds\":{:.1f},\"start_seconds\":{:.3f},\"start_mb\":{:.1f},"
+             "\"per_second\":{},",
+             settings.waiting, crowd_seconds, start_seconds, start_mb, settings.per_second);
+  print_late("spread", spread);
+  print_late("thousand_in_one_instant", thousand);
+  print_late("ten_thousand_in_one_instant", ten_thousand);
+  fmt::print("\"end_mb\":{:.1f}}}\n", end_mb);
   pawl::bench::remove_store(path);
   return 0;
 }

@@ -87,7 +87,7 @@ inline constexpr std::chrono::seconds reads_fail_silently_max{1};  // then it is
 inline constexpr std::size_t damaged_per_page_max = 100;
 inline constexpr std::size_t damaged_named_max = 10'000;        // entities reported as damaged, each once
 inline constexpr std::size_t due_page_rows = 1024;              // of what is due by the clock, per read
-inline constexpr std::size_t due_per_turn_max = 1024;           // of it served in one turn, over all lanes
+inline constexpr std::size_t due_per_turn_max = 256;            // of it served in one turn, over all lanes
 inline constexpr std::size_t due_entries_max = 4096;            // of it in memory, per lane
 inline constexpr std::size_t due_reminders_max = 100'000;       // and second times of one item
 inline constexpr std::size_t retention_batch_jobs = 100;        // removed in one commit by the rules of retention,

@@ -33,8 +33,8 @@ void Alarms::fire_due() {
   if (parts_.stopping) return;
   const Instant now = parts_.clock.now();
   const auto mine = parts_.lanes.all_mine();
-  // No job waits for removals. Without a separate limit a burst of them would be one turn and one group. Each lane has
-  // a share, so that no lane waits for another one.
+  // Many timers may be due in the same instant. The first few are committed while the next ones are read and decided,
+  // so that none waits for all of them. Each lane has a share, so that no lane waits for another one.
   const std::size_t share = std::max<std::size_t>(limits::due_per_turn_max / std::max<std::size_t>(mine.size(), 1), 1);
   for (OwnedLane* lane : mine) {
     for (std::size_t served = 0; served < share && parts_.may_find_more();) {

@@ -206,6 +206,15 @@ std::optional<Duration> Engine::next_wake() const {
   return wake;
 }
 
+bool Engine::has_due() const {
+  const Parts& p = *parts_;
+  // While a group is on its way the next one gathers, but not much more than that: removals are no bundles.
+  if (p.outgoing.waiting() >= limits::due_per_turn_max || !p.outgoing.takes_bundles()) return false;
+  if (p.stopping || !p.may_find_more()) return false;
+  const auto next = p.alarms.next();
+  return next && *next <= p.clock.now();
+}
+
 bool Engine::drained() const {
   const Parts& p = *parts_;
   return p.outgoing.empty() && p.reads.empty() && p.jobs.waiting() == 0 && p.loader.empty() &&

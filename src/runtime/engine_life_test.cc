@@ -281,9 +281,11 @@ TEST_P(EngineLife, a_burst_of_removals_is_many_turns) {
   bench.run([](const core::WorkItem& item) { return reply(item); });
   bench.clock.advance(61s);
   bench.engine->tick();
-  std::size_t removed = 0, turns = 0;
+  std::size_t removed = 0, turns = 0, ahead = 0;
   for (; removed < jobs && turns < 100; ++turns) {
     bench.engine->pump();
+    const bool full = bench.engine->operations_waiting() >= limits::due_per_turn_max;
+    EXPECT_FALSE(full && bench.engine->has_due()) << "a group is bounded";
     auto group = bench.engine->take_group();
     ASSERT_TRUE(group);
     const auto count =
@@ -292,6 +294,7 @@ TEST_P(EngineLife, a_burst_of_removals_is_many_turns) {
         }));
     EXPECT_LE(count, limits::due_per_turn_max);
     removed += count;
+    ahead += bench.engine->has_due() ? 1 : 0;
     auto result = bench.store.commit(group->operations);
     bench.engine->finished(std::move(*group), std::move(result));
     const auto wake = bench.engine->next_wake();
@@ -299,6 +302,7 @@ TEST_P(EngineLife, a_burst_of_removals_is_many_turns) {
     bench.clock.advance(20ms);
   }
   EXPECT_EQ(removed, jobs);
+  EXPECT_GT(ahead, 0u) << "the next ones need not wait for a group that is on its way";
   EXPECT_FALSE(bench.store.read_job(core::make_run(core::LaneId(1), 1))->has_value());
 }
 

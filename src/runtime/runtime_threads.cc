@@ -176,7 +176,10 @@ bool LocalRuntime::commit_something() {
 }
 
 std::optional<Duration> LocalRuntime::time_to_sleep() const {
-  if (committing_ > 0 && store_threads_ == nullptr) return std::nullopt;  // its end comes as a command
+  if (committing_ > 0 && store_threads_ == nullptr) {  // its end comes as a command
+    if (engine_.has_due()) return Duration{0};
+    return std::nullopt;
+  }
   if (const auto until = transaction_desk_.until()) return std::max(*until - clock_.monotonic(), Duration{0});
   auto wake = engine_.next_wake();
   for (const auto& at : {look_at_workers_, look_for_silent_, stop_tell_at_, stop_leave_at_})

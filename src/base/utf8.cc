@@ -129,6 +129,11 @@ std::string printable_json(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   for (std::size_t at = 0; at < json.size();) {
+    std::size_t plain = at;  // most of it is ASCII
+    while (plain < json.size() && json[plain] >= 0x20 && json[plain] < 0x7F) ++plain;
+    out.append(json.substr(at, plain - at));
+    at = plain;
+    if (at == json.size()) break;
     const Decoded next = decode_at(json, at);
     at += next.bytes;
     const bool space = next.point == '\n' || next.point == '\t' || next.point == '\r';  // between its parts

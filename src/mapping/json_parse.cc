@@ -172,9 +172,11 @@ Error refusal(std::string_view text, std::size_t at, const json::error_code& fai
 
 }  // namespace
 
-Result<json::value> parse_json(std::string_view text) {
+Result<json::value> parse_json(std::string_view text) { return parse_json(text, {}); }
+
+Result<json::value> parse_json(std::string_view text, json::storage_ptr storage) {
   json::basic_parser<Handler> parser(our_options());
-  parser.handler().values.reset();
+  parser.handler().values.reset(std::move(storage));
   json::error_code failure;
   const std::size_t read = parser.write_some(false, text.data(), text.size(), failure);
   if (!failure && read < text.size()) failure = json::error::extra_data;

@@ -15,6 +15,8 @@ namespace pawl::mapping {
 // Errors: `invalid` with line and column; also for a number too large for a double, which JSON
 // allows and no result may contain. `over_limit`: it nests deeper than json_depth_max (limits.h).
 Result<boost::json::value> parse_json(std::string_view text);
+// The same with the memory of `storage`: many small values cost less there.
+Result<boost::json::value> parse_json(std::string_view text, boost::json::storage_ptr storage);
 
 // The same rules for text that comes in parts, without building a value: parse_json accepts what this accepts.
 class JsonCheck {

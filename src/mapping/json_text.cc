@@ -106,7 +106,12 @@ class Writer {
 
 void append_json_string(std::string& out, std::string_view text) {
   out.push_back('"');
-  for (const char c : text) {
+  std::size_t begin = 0;  // of what is written as it is
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text.substr(begin, at - begin));
+    begin = at + 1;
     switch (c) {
       case '"':
         out.append("\\\"");
@@ -130,13 +135,10 @@ void append_json_string(std::string& out, std::string_view text) {
         out.append("\\t");
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-          out.push_back(c);
-        }
+        fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
     }
   }
+  out.append(text.substr(begin));
   out.push_back('"');
 }
 

@@ -77,6 +77,7 @@ class Counted final : public Exchange {
     inner_->begin(std::move(head));
   }
   bool write(std::string bytes) override { return inner_->write(std::move(bytes)); }
+  std::size_t unwritten() const override { return inner_->unwritten(); }
   void when_written(std::function<void()> call) override { inner_->when_written(std::move(call)); }
   void end() override { inner_->end(); }
   void on_gone(std::function<void()> gone) override { inner_->on_gone(std::move(gone)); }

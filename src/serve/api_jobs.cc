@@ -73,6 +73,8 @@ void get_job(Site& site, const Request& request, const ExchangePointer& exchange
   answer(exchange, job_json(*detail, *version));
 }
 
+bool has_ended(const JobView& job) { return job.closed() || job.status == JobStatus::parked; }
+
 void job_result(Site& site, const Request& request, const ExchangePointer& exchange) {
   Query query(request);
   const Duration wait = std::min<Duration>(query.time("timeout").value_or(Duration{0}), limits::wait_max);
@@ -82,7 +84,7 @@ void job_result(Site& site, const Request& request, const ExchangePointer& excha
   const auto as_it_stands = [&site, run = *run, exchange] {
     const auto view = site.runtime.read(run);
     if (!view) return exchange->respond(problem(view.error()));
-    answer(exchange, job_json(*view), view->closed() || view->status == JobStatus::parked ? 200 : 202);
+    answer(exchange, job_json(*view), has_ended(*view) ? 200 : 202);
   };
   if (wait == Duration{0}) return as_it_stands();
   const bool waits =
@@ -91,6 +93,42 @@ void job_result(Site& site, const Request& request, const ExchangePointer& excha
         if (!*end) return exchange->respond(problem(end->error()));
         answer(exchange, job_json(**end));
       });
+  if (!waits) exchange->respond(problem("too_many_streams", "too many requests wait already (waiting_max)"));
+}
+
+// How the first one stands, and the others that have ended, as far as they fit.
+Result<std::string> results_json(Site& site, const std::vector<RunId>& runs) {
+  std::string body = "{\"jobs\":[";
+  for (std::size_t i = 0; i < runs.size() && body.size() < limits::results_bytes_max; ++i) {
+    const auto view = site.runtime.read(runs[i]);
+    if (!view && i == 0) return view.error();
+    if (!view || (i > 0 && !has_ended(*view))) continue;
+    if (i > 0) body += ",";
+    body += job_json(*view);
+  }
+  return body + "]}";
+}
+
+void job_results(Site& site, const Request& request, const ExchangePointer& exchange) {
+  Fields fields(request.body);
+  const Duration wait = std::min<Duration>(fields.time("timeout").value_or(Duration{0}), limits::wait_max);
+  std::vector<RunId> runs;
+  for (const std::string& text : fields.texts("runs", limits::results_max)) {
+    const auto run = read_run(text);
+    if (!run) fields.wrong("runs", "they are numbers of runs");
+    runs.push_back(run.value_or(RunId(0)));
+  }
+  if (runs.empty()) fields.wrong("runs", "name at least one run");
+  if (const auto& mistake = fields.mistake()) return exchange->respond(problem(*mistake));
+  const auto respond = [&site, exchange, runs] {
+    auto body = results_json(site, runs);
+    if (!body) return exchange->respond(problem(body.error()));
+    answer(exchange, std::move(*body));
+  };
+  if (wait == Duration{0}) return respond();
+  const bool waits = site.ends.wait(runs.front(), wait, exchange, [&site, respond](std::optional<Result<JobView>>) {
+    site.crew.finish(respond);
+  });
   if (!waits) exchange->respond(problem("too_many_streams", "too many requests wait already (waiting_max)"));
 }
 
@@ -162,6 +200,9 @@ void add_job_routes(Router& router, Site& site) {
   add("/v1/jobs/{id}/history", job_history);
   add("/v1/jobs/{id}/export", export_job);
   add("/v1/jobs/{id}/picture", job_picture);
+  router.add({"POST", "/v1/jobs/results", [&site](const Request& request, const ExchangePointer& exchange) {
+                job_results(site, request, exchange);
+              }});
 }
 
 }  // namespace pawl::serve

@@ -52,17 +52,29 @@ void take(Site& site, const Request& request, const ExchangePointer& exchange) {
 void stream(Site& site, const Request& request, const ExchangePointer& exchange) {
   Fields fields(request.body);
   const runtime::TakeRequest wish = stream_in(fields);
+  const std::string name = fields.text("stream");
+  if (name.size() > limits::stream_name_bytes_max)
+    fields.wrong("stream", format("it has at most {} bytes", limits::stream_name_bytes_max));
   if (const auto& mistake = fields.mistake()) return exchange->respond(problem(*mistake));
   if (site.events.streams() + site.work_streams >= limits::streams_max)
     return exchange->respond(problem("too_many_streams", "this server has as many streams as it takes (streams_max)"));
-  stream_work(site, wish, exchange);
+  stream_work(site, wish, name, exchange);
 }
 
-void say(Site& site, const std::string& token, const Said& said, std::function<void(const Status&)> done) {
+void end_stream(Site& site, const Request& request, const ExchangePointer& exchange) {
+  Fields fields(request.body);
+  const std::string name = fields.needed("stream");
+  if (const auto& mistake = fields.mistake()) return exchange->respond(problem(*mistake));
+  if (!site.named_streams.end(name)) return exchange->respond(problem("not_found", "this server has no such stream"));
+  answer_ok(exchange);
+}
+
+void say(Site& site, const std::string& token, Said said, std::function<void(const Status&)> done) {
   const Instant lease_until = Instant(std::chrono::system_clock::now()) + said.lease;
-  site.runtime.handouts().say(token, said,
-                              [&site, token, said, lease_until, done = std::move(done)](const Status& became) {
-                                site.desk.said(token, said, became, lease_until);
+  const Said::Kind kind = said.kind;
+  site.runtime.handouts().say(token, std::move(said),
+                              [&site, token, kind, lease_until, done = std::move(done)](const Status& became) {
+                                site.desk.said(token, kind, became, lease_until);
                                 done(became);
                               });
 }
@@ -76,7 +88,7 @@ void say_one(Site& site, const Request& request, std::string_view word, const Ex
     if (!data) return exchange->respond(problem("invalid", "the body must be JSON: " + data.error().detail));
     said.data = Payload(mapping::json_text(*data));
   }
-  say(site, request.captured_as("token"), said, [exchange](const Status& became) {
+  say(site, request.captured_as("token"), std::move(said), [exchange](const Status& became) {
     if (!became) return exchange->respond(stale_or(became.error()));
     answer_ok(exchange);
   });
@@ -85,18 +97,24 @@ void say_one(Site& site, const Request& request, std::string_view word, const Ex
 // Several answers, each alone; the response is sent when the last of them is durable.
 struct Answers {
   std::vector<Answer> answers;
-  std::vector<std::string> results;
+  std::vector<std::string> problems;  // of each; empty: it was taken
   std::atomic<std::size_t> left{0};
   std::function<void()> done;
 
+  // On the engine's thread, mostly: the text of all is made later.
   void note(std::size_t i, const Status& became) { set(i, became ? "" : stale_or_json(became.error())); }
-  void set(std::size_t i, const std::string& problem) {
-    std::string result = "{\"token\":";
-    mapping::append_json_string(result, answers[i].token);
-    result += ",\"ok\":";
-    result += problem.empty() ? "true}" : "false,\"problem\":" + problem + "}";
-    results[i] = std::move(result);
+  void set(std::size_t i, std::string problem) {
+    problems[i] = std::move(problem);
     if (--left == 0) done();
+  }
+  std::string results_json() const {
+    std::string list = "[";
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      list += i == 0 ? "{\"token\":" : ",{\"token\":";
+      mapping::append_json_string(list, answers[i].token);
+      list += problems[i].empty() ? ",\"ok\":true}" : ",\"ok\":false,\"problem\":" + problems[i] + "}";
+    }
+    return list + "]";
   }
 };
 
@@ -111,7 +129,8 @@ std::string read_answer(const boost::json::value& value, std::size_t i, Answer& 
 }
 
 void say_many(Site& site, const Request& request, const ExchangePointer& exchange) {
-  Fields fields(request.body);
+  boost::json::monotonic_resource memory;  // for all values of a large body at once
+  Fields fields(request.body, &memory);
   const boost::json::array* list = fields.list("answers", limits::answers_max);
   const boost::json::object* more = fields.object("take");
   if (const auto& mistake = fields.mistake()) return exchange->respond(problem(*mistake));
@@ -125,12 +144,10 @@ void say_many(Site& site, const Request& request, const ExchangePointer& exchang
   const std::size_t count = list == nullptr ? 0 : list->size();
   auto all = std::make_shared<Answers>();
   all->answers.resize(count);
-  all->results.resize(count);
+  all->problems.resize(count);
   all->left = count;
   const auto finish = [&site, all, wish, exchange] {
-    std::string body = "{\"results\":[";
-    for (const std::string& result : all->results) body += (body.back() == '[' ? "" : ",") + result;
-    body += "]";
+    const std::string body = "{\"results\":" + all->results_json();
     if (!wish) return answer(exchange, body + "}");
     take_then(site, *wish, exchange, [&site, exchange, body](Result<std::vector<TakenWork>> work) {
       // The answers are durable: that nothing could be taken now is no reason to hide it.
@@ -140,11 +157,11 @@ void say_many(Site& site, const Request& request, const ExchangePointer& exchang
   if (count == 0) return finish();
   all->done = [&site, finish] { site.crew.finish(finish); };
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string wrong = read_answer((*list)[i], i, all->answers[i]);
+    std::string wrong = read_answer((*list)[i], i, all->answers[i]);
     if (!wrong.empty())
-      all->set(i, wrong);
+      all->set(i, std::move(wrong));
     else
-      say(site, all->answers[i].token, all->answers[i].said, [all, i](const Status& became) { all->note(i, became); });
+      say(site, all->answers[i].token, std::move(all->answers[i].said), [all, i](const Status& became) { all->note(i, became); });
   }
 }
 
@@ -158,6 +175,7 @@ void add_work_routes(Router& router, Site& site) {
   };
   add("/v1/work/take", take);
   add("/v1/work/stream", stream);
+  add("/v1/work/stream/end", end_stream);
   add("/v1/work/answers", say_many);
   for (const char* word : {"complete", "fail", "pending", "heartbeat", "release"})
     router.add({"POST", format("/v1/work/{{token}}/{}", word),

@@ -52,7 +52,18 @@ void EventFeed::add(const Event& event) {
   bool anybody = false;
   {
     const std::lock_guard lock(mutex_);
-    kept_.push_back({++last_, event, false});
+    if (kept_.size() >= limits::events_kept_max) {
+      // The oldest one becomes the newest: its texts have room already.
+      bytes_ -= bytes_of(kept_.front().event);
+      Kept oldest = std::move(kept_.front());
+      kept_.pop_front();
+      oldest.event = event;
+      oldest.number = ++last_;
+      oldest.output_left_out = false;
+      kept_.push_back(std::move(oldest));
+    } else {
+      kept_.push_back({++last_, event, false});
+    }
     // A large output would push out many others, and no stream tells it: whoever wants it reads the job.
     Event& kept = kept_.back().event;
     if (kept.output.size() > limits::event_output_bytes_max) {
@@ -60,7 +71,7 @@ void EventFeed::add(const Event& event) {
       kept_.back().output_left_out = true;
     }
     bytes_ += bytes_of(kept);
-    while (kept_.size() > limits::events_kept_max || (bytes_ > limits::events_kept_bytes_max && kept_.size() > 1)) {
+    while (bytes_ > limits::events_kept_bytes_max && kept_.size() > 1) {
       bytes_ -= bytes_of(kept_.front().event);
       kept_.pop_front();
     }

@@ -1,6 +1,7 @@
 // Exchange: how a handler answers. Any thread may call it, also long after the handler has returned.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,6 +20,8 @@ class Exchange {
   // False: the client is gone, or was cut off because these bytes would not fit behind those that wait for it
   // (stream_queue_bytes_max). Write no more. What is larger passes when nothing waits: when_written().
   virtual bool write(std::string bytes) = 0;
+  // How many bytes of a stream wait for the client now.
+  virtual std::size_t unwritten() const = 0;
   // Calls back once: when the client has taken all that was written, or is gone. Must not wait; it may be called at
   // once.
   virtual void when_written(std::function<void()> call) = 0;

@@ -1,5 +1,6 @@
 #include "serve/fields.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -34,25 +35,30 @@ std::string range(std::int64_t least, std::int64_t most) { return format("it is 
 
 }  // namespace
 
-Fields::Fields(std::string_view body) {
+Fields::Fields(std::string_view body, json::storage_ptr storage) : own_(storage) {
   if (body.empty()) return;
-  auto value = mapping::parse_json(body);
+  auto value = mapping::parse_json(body, std::move(storage));
   if (!value)
     mistake_ = Mistake{"", invalid("the body is " + value.error().detail)};
   else if (!value->is_object())
     mistake_ = Mistake{"", invalid("the body must be a JSON object")};
   else
-    object_ = std::move(value->get_object());
+    own_ = std::move(value->get_object());
 }
 
 bool Fields::has(std::string_view name) const {
-  const json::value* value = object_.if_contains(name);
+  const json::value* value = object_->if_contains(name);
   return value != nullptr && !value->is_null();
 }
 
+const json::value* Fields::note_read(std::string_view name) {
+  const json::value* value = object_->if_contains(name);
+  if (value != nullptr) read_.push_back(value);
+  return value;
+}
+
 const json::value* Fields::find(std::string_view name) {
-  read_.emplace(name);
-  const json::value* value = object_.if_contains(name);
+  const json::value* value = note_read(name);
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
@@ -109,8 +115,7 @@ std::optional<Duration> Fields::time(std::string_view name) {
 }
 
 Payload Fields::payload(std::string_view name) {
-  read_.emplace(name);
-  const json::value* value = object_.if_contains(name);
+  const json::value* value = note_read(name);
   return value == nullptr ? Payload() : Payload(mapping::json_text(*value));
 }
 
@@ -159,8 +164,8 @@ std::string Fields::one_of(std::string_view name, std::initializer_list<std::str
 
 const std::optional<Mistake>& Fields::mistake() {
   if (!mistake_)
-    for (const auto& one : object_)
-      if (!read_.contains(std::string_view(one.key()))) {
+    for (const auto& one : *object_)
+      if (std::find(read_.begin(), read_.end(), &one.value()) == read_.end()) {
         wrong(std::string(one.key()), "there is no such field here");
         break;
       }

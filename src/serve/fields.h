@@ -5,7 +5,6 @@
 #include <boost/json.hpp>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +24,11 @@ struct Mistake {
 class Fields {
  public:
   // Of a body that is a JSON object; an empty body is one without fields.
-  explicit Fields(std::string_view body);
-  explicit Fields(const boost::json::object& object) : object_(object) {}
+  explicit Fields(std::string_view body, boost::json::storage_ptr storage = {});
+  // Of an object that outlives it.
+  explicit Fields(const boost::json::object& object) : object_(&object) {}
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
 
   bool has(std::string_view name) const;
   std::string text(std::string_view name, std::string_view otherwise = {});
@@ -47,8 +49,10 @@ class Fields {
 
  private:
   const boost::json::value* find(std::string_view name);
-  boost::json::object object_;
-  std::set<std::string, std::less<>> read_;
+  const boost::json::value* note_read(std::string_view name);  // null: it is not there
+  boost::json::object own_;
+  const boost::json::object* object_ = &own_;
+  std::vector<const boost::json::value*> read_;  // of the object's values
   std::optional<Mistake> mistake_;
 };
 

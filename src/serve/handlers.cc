@@ -18,12 +18,16 @@ void answer(const ExchangePointer& exchange, std::string json, int status) {
 
 void answer_ok(const ExchangePointer& exchange) { answer(exchange, "{\"ok\":true}"); }
 
+std::optional<RunId> read_run(std::string_view text) {
+  std::uint64_t run = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), run);
+  const bool whole = !text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return whole && run != 0 ? std::optional(RunId(run)) : std::nullopt;
+}
+
 std::optional<RunId> run_meant(Site& site, const Request& request, const ExchangePointer& exchange) {
   if (const auto text = request.asked("run")) {
-    std::uint64_t run = 0;
-    const auto read = std::from_chars(text->data(), text->data() + text->size(), run);
-    if (!text->empty() && read.ec == std::errc() && read.ptr == text->data() + text->size() && run != 0)
-      return RunId(run);
+    if (const auto run = read_run(*text)) return run;
     exchange->respond(problem("invalid", "run: it is the number of a run", "run"));
     return std::nullopt;
   }

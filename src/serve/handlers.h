@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "pawl/query.h"
 #include "runtime/job_request.h"
@@ -15,6 +16,8 @@ namespace pawl::serve {
 
 void answer(const ExchangePointer& exchange, std::string json, int status = 200);
 void answer_ok(const ExchangePointer& exchange);
+
+std::optional<RunId> read_run(std::string_view text);
 
 // The run that the path and the query mean. None: the problem was answered.
 std::optional<RunId> run_meant(Site& site, const Request& request, const ExchangePointer& exchange);

@@ -196,11 +196,18 @@ void HandoutDesk::end_asking(Taker& taker, std::size_t got, const Told& told) {
 void HandoutDesk::note_out(Taker& taker, const std::vector<TakenWork>& work) {
   Worker& worker = worker_of(taker.request.worker);
   worker.seen_at = now();
+  const auto at = RateMeter::Clock::now();
+  const std::string* name = nullptr;  // of the topic before: mostly it is the same
+  Topic* its_topic = nullptr;
   for (const TakenWork& one : work) {
-    Topic& topic = topics_[one.facts.topic.raw()];
+    if (name == nullptr || *name != one.facts.topic.raw()) {
+      name = &one.facts.topic.raw();
+      its_topic = &topics_[*name];
+    }
+    Topic& topic = *its_topic;
     ++topic.out;
     ++topic.taken;
-    topic.rate.add(1, RateMeter::Clock::now());
+    topic.rate.add(1, at);
     ++worker.out;
     ++worker.taken;
     if (taker.is_stream()) ++taker.out;
@@ -235,7 +242,7 @@ void HandoutDesk::answered(const TakerPointer& taker, const Told& told, Result<s
   ask(to_ask);
 }
 
-void HandoutDesk::pass_on(const TakerPointer& stream, const std::vector<TakenWork>& work) {
+void HandoutDesk::pass_on(const TakerPointer& stream, std::vector<TakenWork>& work) {
   if (stream->give(work)) return;
   leave(stream->number);
   for (const TakenWork& one : work) release_(one.facts.token);
@@ -285,7 +292,7 @@ void HandoutDesk::give(std::vector<Given> work) {
       if (auto ending = end_if_served(taker)) endings.push_back(std::move(*ending));
     }
   }
-  for (const auto& [number, one] : by_taker)
+  for (auto& [number, one] : by_taker)
     if (!one.second.empty()) pass_on(one.first, one.second);
   for (Ending& ending : endings) ending.done(std::move(ending.work));
   for (const std::string& token : unwanted) release_(token);
@@ -370,7 +377,7 @@ HandoutDesk::TakerPointer HandoutDesk::drop_out(std::unordered_map<std::string, 
   return stream;
 }
 
-void HandoutDesk::said(const std::string& token, const Said& what, const Status& became, Instant lease_until) {
+void HandoutDesk::said(const std::string& token, Said::Kind what, const Status& became, Instant lease_until) {
   using Kind = Said::Kind;
   std::vector<TakerPointer> to_ask;
   {
@@ -381,14 +388,14 @@ void HandoutDesk::said(const std::string& token, const Said& what, const Status&
     worker.seen_at = now();
     const bool stale = !became && became.error().code == ErrorCode::conflict;
     if (!became && !stale) return;  // it may be told again
-    if (!stale && what.kind == Kind::pending) return;
-    if (!stale && what.kind == Kind::heartbeat) return void(found->second.lease_until = lease_until);
-    if (!stale && what.kind == Kind::complete) ++worker.completed;
-    if (!stale && (what.kind == Kind::fail || what.kind == Kind::fail_for_good)) ++worker.failed;
+    if (!stale && what == Kind::pending) return;
+    if (!stale && what == Kind::heartbeat) return void(found->second.lease_until = lease_until);
+    if (!stale && what == Kind::complete) ++worker.completed;
+    if (!stale && (what == Kind::fail || what == Kind::fail_for_good)) ++worker.failed;
     if (const TakerPointer stream = drop_out(found)) plan_for(*stream, to_ask);
   }
   ask(to_ask);
-  if (what.kind == Kind::release) wake_all();
+  if (what == Kind::release) wake_all();
 }
 
 HandoutDesk::Worker& HandoutDesk::worker_of(const std::string& name) {

@@ -54,8 +54,8 @@ class HandoutDesk final : public runtime::FarDesk {
   using Take = std::function<void(const runtime::TakeRequest&, std::function<void(Result<std::vector<TakenWork>>)>)>;
   using Taken = std::function<void(Result<std::vector<TakenWork>>)>;
   using Number = std::uint64_t;
-  // A stream's next work. False: it is gone.
-  using Give = std::function<bool(const std::vector<TakenWork>&)>;
+  // A stream's next work, which it may move from. False: it is gone, and did not.
+  using Give = std::function<bool(std::vector<TakenWork>&)>;
 
   // Gives an attempt back that its taker did not wait for.
   using Release = std::function<void(const std::string& token)>;
@@ -83,7 +83,7 @@ class HandoutDesk final : public runtime::FarDesk {
   void heard(const Event& event);  // on the engine's thread
 
   // What a worker said of its attempt was carried out (or was in vain).
-  void said(const std::string& token, const Said& what, const Status& became, Instant lease_until);
+  void said(const std::string& token, Said::Kind what, const Status& became, Instant lease_until);
 
   std::vector<TopicFacts> topics();
   std::vector<WorkerFacts> workers();
@@ -161,7 +161,7 @@ class HandoutDesk final : public runtime::FarDesk {
 
   void ask(const std::vector<TakerPointer>& takers);  // without the lock
   void answered(const TakerPointer& taker, const Told& told, Result<std::vector<TakenWork>> work);
-  void pass_on(const TakerPointer& stream, const std::vector<TakenWork>& work);
+  void pass_on(const TakerPointer& stream, std::vector<TakenWork>& work);
 
   const Take take_;
   const Release release_;

@@ -33,7 +33,7 @@ using Code = boost::system::error_code;
 constexpr std::size_t kept_max = 16;
 constexpr std::size_t reply_bytes_max = 64u << 20;
 constexpr std::chrono::seconds connect_max{5};
-constexpr std::size_t piece_bytes = 16u << 10;
+constexpr std::size_t piece_bytes = 64u << 10;
 
 struct Place {
   bool tls = false;
@@ -269,7 +269,8 @@ Status HttpClient::stream(const Call& call, const std::function<bool(std::string
   std::string refused;
   const bool is_ok = !failed && parser.get().result_int() == 200;
   std::vector<char> piece(piece_bytes);
-  while (!failed && !parser.is_done()) {
+  bool wanted = !is_ok || hear({});
+  while (wanted && !failed && !parser.is_done()) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
     line.socket().expires_after(call.timeout);
@@ -278,7 +279,7 @@ Status HttpClient::stream(const Call& call, const std::function<bool(std::string
     if (failed == http::error::need_buffer) failed = {};
     const std::string_view bytes(piece.data(), piece.size() - parser.get().body().size);
     if (!is_ok) refused += bytes;
-    if (is_ok && !bytes.empty() && !hear(bytes)) break;
+    if (is_ok && !bytes.empty()) wanted = hear(bytes);
   }
   const int status = is_ok || failed ? 200 : static_cast<int>(parser.get().result_int());
   parts_->forget(line);

@@ -41,7 +41,7 @@ class HttpClient {
 
   // retry_later: the server was not reached, and nothing happened; outcome_unknown: its answer was lost.
   Result<HttpReply> send(const Call& call);
-  // Hands over the bytes of the body as they come, until it ends or `hear` returns false.
+  // Hands over the bytes of the body as they come, until it ends or `hear` returns false. No bytes: it has begun.
   Status stream(const Call& call, const std::function<bool(std::string_view bytes)>& hear);
   // Calls of this target are over: the server sees that nobody waits, and what it has sent already is still read.
   void hang_up(const std::string& target);

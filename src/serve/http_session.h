@@ -82,6 +82,10 @@ class HttpExchange final : public Exchange {
     const auto session = session_.lock();
     return session != nullptr && session->write(number_, std::move(bytes));
   }
+  std::size_t unwritten() const override {
+    const auto session = session_.lock();
+    return session == nullptr ? 0 : session->unwritten(number_);
+  }
   void when_written(std::function<void()> call) override {
     const auto session = session_.lock();
     if (session == nullptr || !session->when_written(number_, call)) call();
@@ -162,6 +166,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       self->flush();
     });
     return true;
+  }
+  std::size_t unwritten(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    return gone_ || number != number_ ? 0 : queued_;
   }
   bool when_written(std::uint64_t number, const std::function<void()>& call) {
     const std::lock_guard lock(mutex_);
@@ -318,6 +326,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     waiting_ = true;
     waiting_self_ = this->shared_from_this();
     queued_ = 0;
+    queue_.clear();  // a sign of life that came when the stream before had ended
     told_when_gone_ = {};
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "base/utf8.h"
@@ -155,6 +156,15 @@ json::object family_of(const JobDetail& detail, const ReadChild& read_child, int
   return object;
 }
 
+// JSON on one line that needs no change.
+bool is_plain_json(std::string_view text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+  if (!plain || text.empty()) return false;
+  mapping::JsonCheck check;
+  const auto read = check.take(text);
+  return read && *read == text.size() && check.done();
+}
+
 // Texts in it come from outside and may contain any bytes: the document is UTF-8.
 std::string text_of(const json::value& document) { return printable_json(json::serialize(document)); }
 
@@ -187,7 +197,10 @@ std::string export_json(const JobDetail& detail, const ReadChild& read_child) {
   return text_of(family_of(detail, read_child, 0));
 }
 
-std::string payload_json(const Payload& payload) { return text_of(value_of(payload)); }
+std::string payload_json(const Payload& payload) {
+  if (is_plain_json(payload.view())) return payload.str();
+  return text_of(value_of(payload));
+}
 
 std::string announcement_json(const Announcement& said) {
   return text_of(json::object{{"cursor", said.cursor},

@@ -31,6 +31,33 @@ TEST_F(JobsApiTest, a_job_is_started_and_waited_for) {
             "already_exists");
 }
 
+TEST_F(JobsApiTest, a_wait_for_one_job_brings_the_ends_of_others) {
+  const auto begin = [&](const std::string& id, const std::string& graph) {
+    return text(ask_object("POST", "/v1/jobs", "{\"graph\":\"" + graph + "\",\"id\":\"" + id + "\"}", 201), "run");
+  };
+  greet_all();
+  const std::string a = begin("a", "hello.said"), b = begin("b", "hello.said"), open = begin("o", "hello.asked");
+  for (const char* id : {"a", "b"}) ask_object("GET", "/v1/jobs/" + std::string(id) + "/result?timeout=10s", "", 200);
+  const auto ids = [&](const std::string& runs, const std::string& timeout) {
+    std::string seen;
+    const std::string body = "{\"runs\":[" + runs + "],\"timeout\":\"" + timeout + "\"}";
+    const json::object answer = ask_object("POST", "/v1/jobs/results", body, 200);
+    for (const json::value& job : answer.at("jobs").as_array()) seen += text(job, "id") + ":" + text(job, "status") + " ";
+    return seen;
+  };
+  const auto list = [](std::initializer_list<std::string> runs) {
+    std::string all;
+    for (const std::string& run : runs) all += (all.empty() ? "\"" : ",\"") + run + "\"";
+    return all;
+  };
+  EXPECT_EQ(ids(list({a, open, b, "1"}), "10s"), "a:completed b:completed ");
+  EXPECT_EQ(ids(list({open, b}), "20ms"), "o:running b:completed ");
+  EXPECT_EQ(ids(list({b}), "0s"), "b:completed ");
+  ask_object("POST", "/v1/jobs/results", R"({"runs":["1"]})", 404);
+  EXPECT_EQ(text(ask_object("POST", "/v1/jobs/results", R"({"runs":[]})", 400), "field"), "runs");
+  EXPECT_EQ(text(ask_object("POST", "/v1/jobs/results", R"({"runs":["x"]})", 400), "field"), "runs");
+}
+
 TEST_F(JobsApiTest, an_idempotency_key_is_the_id_of_a_job_without_one) {
   const Pairs headers{{"host", "localhost"}, {"idempotency-key", "key-1"}};
   const auto first = send("POST", "/v1/jobs", R"({"graph":"hello.said"})", headers)->answer();

@@ -17,9 +17,11 @@ namespace pawl::serve {
 
 namespace {
 
-constexpr std::size_t words_at_once_max = 500;
+constexpr std::size_t words_at_once_max = limits::answers_max;
 constexpr std::size_t words_bytes_max = limits::body_bytes_max / 2;  // of one request, unless one word alone has more
 constexpr std::size_t refusal_shown_max = 300;
+// Words that are worth another request while some are on their way. With fewer, waiting for an answer gathers them.
+constexpr std::size_t words_worth_a_request = 128;
 
 // Of one entry of `results`: its code, and its detail for people. An empty code: it was taken.
 struct Fate {
@@ -60,6 +62,10 @@ RemoteWorkers::Word* RemoteWorkers::waiting_heartbeat(const std::string& token) 
 
 void RemoteWorkers::say(Word word) {
   const std::lock_guard lock(mutex_);
+  add_word(std::move(word));
+}
+
+void RemoteWorkers::add_word(Word word) {
   // From now on nobody keeps its lease: whoever left the work for later did so with the last word.
   if (word.kind == Word::Kind::last)
     if (const auto attempt = attempts_.find(word.token); attempt != attempts_.end())
@@ -70,7 +76,39 @@ void RemoteWorkers::say(Word word) {
     *older = std::move(word);
   else
     words_.push_back(std::move(word));
-  changed_.notify_all();
+  if (may_send()) words_came_.notify_one();
+}
+
+bool RemoteWorkers::may_send() const {
+  return !words_.empty() && (requests_ == 0 || words_.size() >= words_worth_a_request) && !must_wait(words_.front());
+}
+
+// Words of one attempt arrive in their order.
+bool RemoteWorkers::must_wait(const Word& word) const {
+  if (requests_ == 0) return false;
+  const auto attempt = attempts_.find(word.token);
+  return attempt != attempts_.end() && attempt->second->sending > 0;
+}
+
+void RemoteWorkers::note_sending(const std::vector<Word>& words, bool begin) {
+  for (const Word& word : words) {
+    if (word.kind == Word::Kind::last) continue;
+    if (const auto attempt = attempts_.find(word.token); attempt != attempts_.end())
+      begin ? ++attempt->second->sending : --attempt->second->sending;
+  }
+}
+
+void RemoteWorkers::add_beats(std::vector<Word>& words, std::chrono::steady_clock::time_point now) {
+  if (now < next_beat_) return;
+  next_beat_ = now + options_.lease / beats_per_lease;
+  for (auto& [token, attempt] : attempts_) {
+    if (attempt->beat_at <= now) {
+      attempt->beat_at = now + options_.lease / beats_per_lease;
+      words.push_back(heartbeat_of(token, options_.lease));
+      words.back().kind = Word::Kind::keep_lease;
+    }
+    next_beat_ = std::min(next_beat_, attempt->beat_at);
+  }
 }
 
 // Heartbeats that are due, and then what waits, in its order.
@@ -82,15 +120,10 @@ std::vector<RemoteWorkers::Word> RemoteWorkers::next_words() {
     most = std::min<std::size_t>(most, 1);
     --alone_;
   } else {
-    for (auto& [token, attempt] : attempts_) {
-      if (attempt->beat_at > now) continue;
-      attempt->beat_at = now + options_.lease / beats_per_lease;
-      words.push_back(heartbeat_of(token, options_.lease));
-      words.back().kind = Word::Kind::keep_lease;
-    }
+    add_beats(words, now);
   }
   std::size_t count = 0;
-  for (std::size_t bytes = 0; count < most; ++count) {
+  for (std::size_t bytes = 0; count < most && !must_wait(words_[count]); ++count) {
     bytes += words_[count].json.size();
     if (count > 0 && bytes > words_bytes_max) break;
   }
@@ -102,15 +135,20 @@ std::vector<RemoteWorkers::Word> RemoteWorkers::next_words() {
 
 void RemoteWorkers::run_sender() {
   pthread_setname_np(pthread_self(), "pawl-answer");
-  Duration pause = first_pause;
   std::unique_lock lock(mutex_);
   for (;;) {
-    auto next = std::chrono::steady_clock::now() + options_.lease / beats_per_lease;
-    for (const auto& [token, attempt] : attempts_) next = std::min(next, attempt->beat_at);
-    changed_.wait_until(lock, next, [this] { return closed_ || !words_.empty(); });
+    words_came_.wait(lock, [this] { return closed_ || !pausing_; });
+    words_came_.wait_until(lock, next_beat_, [this] { return closed_ || may_send() || must_end_stream(); });
     if (closed_ && words_.empty()) return;
+    if (pausing_ && !closed_) continue;
+    if (must_end_stream()) {
+      end_stream(lock);
+      continue;
+    }
     std::vector<Word> words = next_words();
     if (words.empty()) continue;
+    note_sending(words, true);
+    ++requests_;
     lock.unlock();
     std::string body = "{\"answers\":[";
     for (const Word& word : words) body += (body.back() == '[' ? "" : ",") + word.json;
@@ -118,17 +156,23 @@ void RemoteWorkers::run_sender() {
     const auto reply =
         client_->send({.method = "POST", .target = "/v1/work/answers", .body = std::move(body), .repeatable = true});
     lock.lock();
+    --requests_;
+    note_sending(words, false);
     const std::string why = settle(reply, std::move(words));
     changed_.notify_all();
+    if (may_send()) words_came_.notify_one();
     if (why.empty()) {
-      pause = first_pause;
+      pause_ = first_pause;
       continue;
     }
+    if (std::exchange(pausing_, true)) continue;  // another one has reported it
     lock.unlock();
     report_(why);
     lock.lock();
-    changed_.wait_for(lock, pause, [this] { return closed_; });
-    pause = std::min<Duration>(2 * pause, longest_pause);
+    changed_.wait_for(lock, pause_, [this] { return closed_; });
+    pause_ = std::min<Duration>(2 * pause_, longest_pause);
+    pausing_ = false;
+    words_came_.notify_all();
   }
 }
 
@@ -149,7 +193,8 @@ std::string RemoteWorkers::settle(const Result<HttpReply>& reply, std::vector<Wo
 }
 
 std::string RemoteWorkers::settle_each(const std::string& body, std::vector<Word> words) {
-  const auto parsed = mapping::parse_json(body);
+  boost::json::monotonic_resource memory;
+  const auto parsed = mapping::parse_json(body, &memory);
   const boost::json::value* results =
       parsed && parsed->is_object() ? parsed->get_object().if_contains("results") : nullptr;
   const bool is_list = results != nullptr && results->is_array();
@@ -199,7 +244,12 @@ void RemoteWorkers::refuse(const Word& word, const std::string& why) {
 }
 
 void RemoteWorkers::forget(const Word& word) {
-  if (word.kind == Word::Kind::last) attempts_.erase(word.token);
+  if (word.kind != Word::Kind::last) return;
+  const auto attempt = attempts_.find(word.token);
+  if (attempt == attempts_.end()) return;
+  const bool of_earlier = attempt->second->stream != stream_;
+  attempts_.erase(attempt);
+  if (of_earlier && of_earlier_ > 0) --of_earlier_;
 }
 
 }  // namespace pawl::serve

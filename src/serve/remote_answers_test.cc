@@ -42,12 +42,15 @@ class RemoteAnswers : public ::testing::Test {
 
   void handle(const Request& request, const ExchangePointer& exchange) {
     const std::lock_guard lock(mutex_);
-    if (request.path == "/v1/work/take") {
-      if (!work_.empty())
-        exchange->respond({200, "application/json", "{\"work\":[" + std::exchange(work_, {}) + "]}"});
-      else
-        kept_.push_back(exchange);  // waits for work for ever
+    if (request.path == "/v1/work/stream") {
+      exchange->begin({200, "application/x-ndjson", ""});
+      if (!work_.empty()) exchange->write(std::exchange(work_, {}));
+      kept_.push_back(exchange);  // no more work comes
       return;
+    }
+    if (request.path == "/v1/work/stream/end") {
+      for (const ExchangePointer& stream : kept_) stream->end();
+      return exchange->respond({200, "application/json", "{\"ok\":true}"});
     }
     const json::value body = json::parse(request.body);
     const json::array& answers = body.at("answers").as_array();
@@ -81,9 +84,9 @@ class RemoteAnswers : public ::testing::Test {
   void launch(int works, Worker worker, Duration lease = 30s) {
     for (int i = 0; i < works; ++i)
       work_ += format(
-          "{}{{\"token\":\"t{}\",\"topic\":\"t\",\"key\":\"k\",\"run\":\"1\",\"job\":\"j\",\"namespace\":\"default\","
-          "\"attempt\":1,\"input\":{{}},\"progress\":null,\"lease_until\":\"2030-01-01T00:00:00Z\"}}",
-          i == 0 ? "" : ",", i);
+          "{{\"token\":\"t{}\",\"topic\":\"t\",\"key\":\"k\",\"run\":\"1\",\"job\":\"j\",\"namespace\":\"default\","
+          "\"attempt\":1,\"input\":{{}},\"progress\":null,\"lease_until\":\"2030-01-01T00:00:00Z\"}}\n",
+          i);
     auto client = HttpClient::make({format("http://127.0.0.1:{}", server_->port())});
     ASSERT_TRUE(client);
     ConnectOptions options;

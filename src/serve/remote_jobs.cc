@@ -38,18 +38,45 @@ json::object redrive_object(const RedriveOptions& options) {
 
 }  // namespace
 
+// One that was started with others is asked for together with those that are waited for next.
+Result<JobView> RemoteRuntime::ask_for_end(RunId run, Duration at_most) {
+  const std::vector<RunId> others = ends_ahead_.next(run);
+  if (others.empty()) {
+    const auto object =
+        ask_object({.target = TargetBuilder(job_path(run, "/result")).with("timeout", time_query(at_most)).text(),
+                    .timeout = at_most + slack,
+                    .repeatable = true});
+    if (!object) return object.error();
+    return read_job(*object);
+  }
+  json::array runs{json::string(run_text(run))};
+  for (const RunId other : others) runs.emplace_back(run_text(other));
+  auto jobs = views_in<JobView>(
+      ask_object({.method = "POST",
+                  .target = "/v1/jobs/results",
+                  .body = mapping::json_text(json::object{{"runs", std::move(runs)}, {"timeout", time_query(at_most)}}),
+                  .timeout = at_most + slack,
+                  .repeatable = true}),
+      "jobs", read_job);
+  const bool is_there = jobs && !jobs->empty() && jobs->front().run == run;
+  Result<JobView> job = !jobs ? Result<JobView>(jobs.error())
+                        : is_there ? Result<JobView>(std::move(jobs->front()))
+                                   : Result<JobView>(Error{ErrorCode::invalid, "the server's answer is of another job"});
+  if (is_there) jobs->erase(jobs->begin());
+  ends_ahead_.came(others, jobs ? std::move(*jobs) : std::vector<JobView>());
+  return job;
+}
+
 Result<JobView> RemoteRuntime::wait(RunId run, Duration at_most) {
+  if (auto known = ends_ahead_.take(run)) return std::move(*known);
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
     const auto passed = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begin);
     const Duration left = std::clamp<Duration>(at_most - passed, Duration{0}, limits::wait_max);
-    const auto object =
-        ask_object({.target = TargetBuilder(job_path(run, "/result")).with("timeout", time_query(left)).text(),
-                    .timeout = left + slack,
-                    .repeatable = true});
-    if (!object) return object.error();
-    JobView job = read_job(*object);
-    if (job.closed() || job.status == JobStatus::parked) return job;
+    auto asked = ask_for_end(run, left);
+    if (!asked) return asked.error();
+    JobView& job = *asked;
+    if (job.closed() || job.status == JobStatus::parked) return std::move(job);
     if (passed >= at_most) return Error{ErrorCode::retry_later, format("job {} has not ended yet", job.id.raw())};
   }
 }
@@ -250,6 +277,7 @@ Status RemoteRuntime::settle(RunId run, const ActivityPlace& place, const Findin
 }
 
 Status RemoteRuntime::remove(RunId run, const RemoveOptions& options) {
+  ends_ahead_.forget(run);
   TargetBuilder target(job_path(run));
   if (options.keep_id != Duration{0}) target.with("keep_id", time_query(options.keep_id));
   return tell({.method = "DELETE", .target = target.text()});

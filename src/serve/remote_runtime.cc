@@ -331,6 +331,10 @@ std::vector<Result<RemoteRuntime::Submission>> RemoteRuntime::start_many(std::ve
     if (sent.size() >= limits::batch_lines_max / 10 || body.size() > limits::body_bytes_max / 2) flush();
   }
   flush();
+  std::vector<RunId> runs;
+  for (const auto& result : results)
+    if (result) runs.push_back(result->run);
+  ends_ahead_.started(runs);
   return results;
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/end_watch.h"
 #include "runtime/observers.h"
 #include "serve/crew.h"
+#include "serve/ends_ahead.h"
 #include "serve/http_client.h"
 #include "serve/remote_workers.h"
 
@@ -103,6 +104,7 @@ class RemoteRuntime final : public detail::RuntimeBackend {
   Status tell(const Call& call) const;
   Status verb(RunId run, const std::string& name, const boost::json::object& body);
   Result<std::optional<JobView>> look_for_end(RunId run);
+  Result<JobView> ask_for_end(RunId run, Duration at_most);
   void follow_events();
   void report(const std::string& text);
 
@@ -111,6 +113,7 @@ class RemoteRuntime final : public detail::RuntimeBackend {
   const ConnectOptions options_;
   runtime::Observers<std::string> reporters_{[](const std::string&) {}};
   runtime::Observers<Event> observers_{[this](const std::string& text) { report(text); }};
+  EndsAhead ends_ahead_;
   runtime::EndWatch ends_;
   RemoteWorkers workers_;
   Crew crew_;  // for start_async

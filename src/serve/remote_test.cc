@@ -1,9 +1,12 @@
 // pawl::connect: a program that asks a server sees what it would see of a store of its own.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
+#include "base/format.h"
 #include "pawl/pawl.h"
 #include "serve/server.h"
 #include "serve/test_site.h"
@@ -139,6 +142,83 @@ TEST_F(RemoteTest, stop_lets_running_work_finish_and_gives_the_rest_back) {
   for (int i = 0; i < 12; ++i) EXPECT_TRUE((*other.find("s" + std::to_string(i)))->wait(10s)) << i;
   EXPECT_LT(before, 12);
   EXPECT_EQ(begun, 12);
+}
+
+// Whatever is on its way to a worker that stops is for another one at once: nothing waits for its lease of 30 s.
+TEST_F(RemoteTest, a_stop_under_load_leaves_nothing_leased) {
+  const auto worker = [this](std::uint32_t queue, auto work) {
+    auto runtime = connect({.url = server_->url(),
+                            .token = "a token of the test",
+                            .worker = "test",
+                            .worker_threads = 2,
+                            .worker_queue = queue});
+    EXPECT_TRUE(runtime);
+    runtime->on_problem([](const std::string&) {}).keep();
+    EXPECT_TRUE(runtime->serve("greet", work));
+    EXPECT_TRUE(runtime->launch());
+    return std::move(*runtime);
+  };
+  Runtime caller = connected();
+  for (int round = 0; round < 5; ++round) {
+    std::vector<StartItem<Payload>> items;
+    for (int i = 0; i < 200; ++i) items.push_back({Payload("{}"), {.id = format("{}-{}", round, i)}});
+    std::atomic<int> begun{0};
+    std::vector<Result<Job<Payload>>> jobs;
+    {
+      Runtime first = worker(64, [&](Work&) {
+        ++begun;
+        return Payload(R"({"text":"x"})");
+      });
+      jobs = caller.start_many("hello.said", items);
+      while (begun < 10 * round) std::this_thread::yield();  // at another moment each time
+      first.stop(1s);
+    }
+    Runtime second = worker(256, [](Work&) { return Payload(R"({"text":"y"})"); });
+    const auto begin = std::chrono::steady_clock::now();
+    for (const auto& job : jobs) {
+      ASSERT_TRUE(job);
+      const auto end = job->wait(20s);
+      ASSERT_TRUE(end) << job->id() << " in round " << round;
+      EXPECT_EQ(end->status, JobStatus::completed);
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << "round " << round;
+  }
+}
+
+TEST_F(RemoteTest, a_topic_that_is_served_later_is_taken_with_the_others) {
+  Runtime runtime = connected();
+  runtime.on_problem([](const std::string&) {}).keep();
+  ASSERT_TRUE(runtime.serve("another", [](Work&) { return Payload("{}"); }));
+  ASSERT_TRUE(runtime.launch());
+  std::this_thread::sleep_for(50ms);  // its stream is open
+  const auto job = runtime.start("hello.said", Payload("{}"), {.id = "later"});
+  ASSERT_TRUE(job);
+  ASSERT_TRUE(runtime.serve("greet", [](Work&) { return Payload(R"({"text":"x"})"); }));
+  const auto end = job->wait(10s);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->status, JobStatus::completed);
+}
+
+TEST_F(RemoteTest, jobs_that_were_started_together_are_waited_for_in_any_order) {
+  Runtime runtime = connected();
+  runtime.on_problem([](const std::string&) {}).keep();
+  ASSERT_TRUE(runtime.serve("greet", [](Work&) { return Payload(R"({"text":"x"})"); }));
+  ASSERT_TRUE(runtime.launch());
+  std::vector<StartItem<Payload>> items;
+  for (int i = 0; i < 150; ++i) items.push_back({Payload("{}"), {.id = "t" + std::to_string(i)}});
+  const auto jobs = runtime.start_many("hello.said", items);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const auto& job = jobs[i % 2 == 0 ? i / 2 : jobs.size() - 1 - i / 2];
+    ASSERT_TRUE(job);
+    const auto end = job->wait(10s);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->run, job->run());
+    EXPECT_EQ(end->status, JobStatus::completed);
+    EXPECT_EQ(end->data.view(), R"({"greeting":"x"})");
+  }
+  EXPECT_TRUE(jobs[0]->wait(10s)) << "and again";
+  ASSERT_TRUE(jobs[1]->remove());
+  EXPECT_EQ(jobs[1]->wait(1s).error().code, ErrorCode::not_found);
 }
 
 TEST_F(RemoteTest, errors_are_those_of_the_library) {

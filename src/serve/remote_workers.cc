@@ -3,10 +3,12 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <chrono>
 #include <utility>
 
+#include "base/entropy.h"
 #include "base/format.h"
 #include "mapping/json_parse.h"
 #include "mapping/json_text.h"
@@ -24,7 +26,6 @@ namespace json = boost::json;
 using SteadyTime = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds last_words_max{2};  // of a stop: until all is given back
-const std::string take_target = "/v1/work/take";
 
 std::string json_quoted(std::string_view text) {
   std::string out;
@@ -33,6 +34,12 @@ std::string json_quoted(std::string_view text) {
 }
 
 std::string seconds(Duration time) { return format("{}", static_cast<double>(time.count()) / 1e6); }
+
+// Which stream is meant must be told apart from those of all other processes.
+std::string drawn_name() {
+  const auto drawn = draw_entropy();
+  return drawn ? format("{:016x}{:016x}", drawn->high, drawn->low) : std::string();
+}
 
 // A payload as it is if it is JSON, else as a text.
 std::string data_of(const Payload& payload) { return payload.empty() ? "null" : payload_json(payload); }
@@ -83,26 +90,37 @@ RemoteWorkers::Word RemoteWorkers::word_of(const std::string& token, const Reply
 }
 
 RemoteWorkers::RemoteWorkers(std::shared_ptr<HttpClient> client, const ConnectOptions& options, Report report)
-    : client_(std::move(client)), options_(options), report_(std::move(report)) {}
+    : client_(std::move(client)), options_(options), report_(std::move(report)), name_(drawn_name()) {}
 
 void RemoteWorkers::serve(const std::string& topic, Worker worker) {
   const std::lock_guard lock(mutex_);
   workers_.insert_or_assign(topic, std::make_shared<const Worker>(std::move(worker)));
   changed_.notify_all();
+  words_came_.notify_all();  // a stream with all topics takes the place of the open one
 }
 
 void RemoteWorkers::launch() {
   const std::lock_guard lock(mutex_);
   if (!threads_.empty() || closed_) return;
   threads_.emplace_back([this] { run_taker(); });
-  threads_.emplace_back([this] { run_sender(); });
+  for (int i = 0; i < senders; ++i) threads_.emplace_back([this] { run_sender(); });
   for (std::uint32_t i = 0; i < options_.worker_threads; ++i) threads_.emplace_back([this] { run_worker(); });
 }
 
-std::size_t RemoteWorkers::room() const {
-  const std::size_t most = std::max<std::size_t>(options_.worker_queue, options_.worker_threads);
-  return attempts_.size() >= most ? 0 : most - attempts_.size();
+std::size_t RemoteWorkers::most() const {
+  const std::size_t wanted = std::max<std::size_t>(options_.worker_queue, options_.worker_threads);
+  return std::min(wanted, limits::stream_work_max);
 }
+
+std::size_t RemoteWorkers::room() const { return attempts_.size() >= most() ? 0 : most() - attempts_.size(); }
+
+// The server does not count what it gave out on earlier streams, so a stream begins with the room that these leave.
+// When they are done, one with all of the room takes its place.
+bool RemoteWorkers::wants_another_stream() const {
+  return stopping_ || stream_topics_ != workers_.size() || (stream_room_ < most() && of_earlier_ == 0);
+}
+
+std::string RemoteWorkers::stream_name() const { return format("{}-{}", name_, stream_); }
 
 void RemoteWorkers::run_taker() {
   pthread_setname_np(pthread_self(), "pawl-take");
@@ -113,57 +131,96 @@ void RemoteWorkers::run_taker() {
     if (stopping_) break;
     std::string topics;
     for (const auto& [topic, worker] : workers_) topics += (topics.empty() ? "" : ",") + json_quoted(topic);
-    const std::size_t most = std::min(room(), limits::take_max);
+    ++stream_;
+    stream_topics_ = workers_.size();
+    stream_room_ = room();
+    of_earlier_ = attempts_.size();
     taking_ = true;
+    stream_ending_ = false;
+    const HttpClient::Call call{
+        .method = "POST",
+        .target = work_stream_target,
+        .body = format("{{\"topics\":[{}],\"concurrency\":{},\"worker\":{},\"lease\":{},\"stream\":{}}}", topics,
+                       stream_room_, json_quoted(options_.worker), seconds(options_.lease), json_quoted(stream_name())),
+        .timeout = 2 * limits::stream_beat + std::chrono::seconds(10)};
     lock.unlock();
-    const auto reply =
-        client_->send({.method = "POST",
-                       .target = take_target,
-                       .body = format("{{\"topics\":[{}],\"max\":{},\"worker\":{},\"lease\":{},\"wait\":20}}", topics,
-                                      most, json_quoted(options_.worker), seconds(options_.lease)),
-                       .timeout = std::chrono::seconds(40)});
-    const bool taken = reply && reply->status == 200;
-    if (taken) {
-      take_in(reply->body);
-      pause = first_pause;
-    }
+    std::string text;
+    const Status ended = client_->stream(call, [&](std::string_view bytes) {
+      text += bytes;
+      hear(text);
+      return true;  // to its end: whatever was written is known here then
+    });
     lock.lock();
     taking_ = false;
+    const bool was_open = std::exchange(stream_open_, false);
     changed_.notify_all();
-    if (taken || stopping_) continue;
+    if (was_open) pause = first_pause;
+    if (stopping_ || (was_open && wants_another_stream())) continue;
     lock.unlock();
-    report_(reply ? format("the server hands out no work: {} {}", reply->status, reply->body) : reply.error().detail);
+    report_(ended ? "the server ended the stream of work"
+                  : format("the server hands out no work: {}", ended.error().detail));
     lock.lock();
     changed_.wait_for(lock, pause, [this] { return stopping_; });
     pause = std::min<Duration>(2 * pause, longest_pause);
   }
+  // Nothing comes any more: what did not begin is for others.
+  for (const auto& attempt : waiting_) add_word(release_of(*attempt));
+  waiting_.clear();
 }
 
-void RemoteWorkers::take_in(const std::string& body) {
-  const auto parsed = mapping::parse_json(body);
-  if (!parsed || !parsed->is_object()) return report_("the server's answer is no JSON");
-  const json::value* work = parsed->get_object().if_contains("work");
-  if (work == nullptr || !work->is_array()) return;
-  const std::lock_guard lock(mutex_);
-  for (const json::value& one : work->get_array()) {
-    if (!one.is_object()) continue;
+// Without bytes: the stream has begun.
+void RemoteWorkers::hear(std::string& text) {
+  std::vector<std::shared_ptr<Attempt>> came;
+  std::array<unsigned char, 4096> first_bytes;  // enough for most lines
+  json::monotonic_resource memory(first_bytes.data(), first_bytes.size());
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    if (line.empty()) continue;  // a sign of life
+    memory.release();
+    const auto parsed = mapping::parse_json(line, &memory);
+    if (!parsed || !parsed->is_object()) {
+      report_("a line of the server's stream of work is no JSON");
+      continue;
+    }
     auto attempt = std::make_shared<Attempt>();
-    attempt->facts = read_work(one.get_object());
+    attempt->facts = read_work(parsed->get_object());
     attempt->beat_at = SteadyTime::now() + options_.lease / beats_per_lease;
-    attempts_.emplace(attempt->facts.token, attempt);
-    if (stopping_)
-      words_.push_back(release_of(*attempt));
-    else
-      waiting_.push_back(std::move(attempt));
+    came.push_back(std::move(attempt));
   }
-  changed_.notify_all();
+  text.erase(0, begin);
+  const std::lock_guard lock(mutex_);
+  stream_open_ = true;
+  for (std::shared_ptr<Attempt>& attempt : came) {
+    attempt->stream = stream_;
+    next_beat_ = std::min(next_beat_, attempt->beat_at);
+    attempts_.emplace(attempt->facts.token, attempt);
+    waiting_.push_back(std::move(attempt));
+  }
+  if (!came.empty()) came.size() == 1 ? work_came_.notify_one() : work_came_.notify_all();
+  if (must_end_stream()) words_came_.notify_one();
+}
+
+// A server that cannot end it, because a proxy sent this to another one, sees that nobody reads it.
+void RemoteWorkers::end_stream(std::unique_lock<std::mutex>& lock) {
+  stream_ending_ = true;
+  const std::string name = stream_name();
+  lock.unlock();
+  const auto reply = client_->send({.method = "POST",
+                                    .target = "/v1/work/stream/end",
+                                    .body = format("{{\"stream\":{}}}", json_quoted(name)),
+                                    .timeout = last_words_max,
+                                    .repeatable = true});
+  if (!reply || reply->status != 200) client_->hang_up(work_stream_target);
+  lock.lock();
 }
 
 void RemoteWorkers::run_worker() {
   pthread_setname_np(pthread_self(), "pawl-work");
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return closed_ || (!waiting_.empty() && !stopping_); });
+    work_came_.wait(lock, [this] { return closed_ || (!waiting_.empty() && !stopping_); });
     if (closed_) return;
     const std::shared_ptr<Attempt> attempt = waiting_.front();
     waiting_.pop_front();
@@ -176,10 +233,11 @@ void RemoteWorkers::run_worker() {
     const bool stale = attempt->cancelled;
     const Reply reply = stale ? Reply::error({}) : runtime::call_user([&] { return (*worker)(work); });
     const bool left = attempt->cancelled && reply.status() != Reply::Status::success;  // as it was told to
-    say(left ? release_of(*attempt) : word_of(token, reply));
+    Word word = left ? release_of(*attempt) : word_of(token, reply);
     lock.lock();
+    add_word(std::move(word));
     --busy_;
-    changed_.notify_all();
+    if (stopping_) changed_.notify_all();
   }
 }
 
@@ -188,22 +246,22 @@ void RemoteWorkers::stop(Duration at_most) {
     std::unique_lock lock(mutex_);
     if (closed_) return;
     stopping_ = true;
-    for (const auto& attempt : waiting_) words_.push_back(release_of(*attempt));
-    waiting_.clear();
     changed_.notify_all();
+    words_came_.notify_all();  // one of them ends the stream
     const auto idle = [this] { return busy_ == 0; };
     changed_.wait_for(lock, at_most, idle);
     for (auto& [token, attempt] : attempts_) attempt->cancelled = true;
     changed_.wait(lock, idle);  // a worker that does not return keeps this waiting: its thread cannot be ended
     // What the server hands out just now is given back, too: nobody waits for the end of its lease.
     const auto until = SteadyTime::now() + last_words_max;
-    while (taking_ && SteadyTime::now() < until) {
-      client_->hang_up(take_target);
-      changed_.wait_for(lock, first_pause, [this] { return !taking_; });
-    }
-    if (!threads_.empty()) changed_.wait_until(lock, until, [this] { return words_.empty() && attempts_.empty(); });
+    if (!changed_.wait_until(lock, until, [this] { return !taking_; })) client_->hang_up(work_stream_target);
+    if (!threads_.empty())
+      changed_.wait_until(lock, until + first_pause,
+                          [this] { return !taking_ && words_.empty() && attempts_.empty(); });
     closed_ = true;
     changed_.notify_all();
+    work_came_.notify_all();
+    words_came_.notify_all();
   }
   client_->close();
   for (std::thread& thread : threads_) thread.join();

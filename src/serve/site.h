@@ -16,6 +16,7 @@
 #include "serve/limits.h"
 #include "serve/log.h"
 #include "serve/metrics.h"
+#include "serve/open_streams.h"
 #include "serve/router.h"
 #include "serve/span_exporter.h"
 #include "serve/timers.h"
@@ -50,6 +51,7 @@ struct Site {
   const std::unique_ptr<SpanExporter> spans;  // null: spans are not reported
   std::atomic<bool> stopping{false};
   std::atomic<std::size_t> work_streams{0};
+  OpenStreams named_streams;  // of work
   Subscription observed;  // last: it ends first
 
   // Answers what waits and ends the streams. The runtime may be stopped then.

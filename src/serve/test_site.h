@@ -26,8 +26,13 @@ class FakeExchange final : public Exchange {
     const std::lock_guard lock(mutex_);
     if (gone_) return false;
     written_ += bytes;
+    if (reads_not_) unwritten_ += bytes.size();
     changed_.notify_all();
     return true;
+  }
+  std::size_t unwritten() const override {
+    const std::lock_guard lock(mutex_);
+    return unwritten_;
   }
   void when_written(std::function<void()> call) override {
     {
@@ -68,6 +73,7 @@ class FakeExchange final : public Exchange {
     {
       const std::lock_guard lock(mutex_);
       reads_not_ = false;
+      unwritten_ = 0;
       written = std::exchange(told_when_written_, {});
     }
     if (written) written();
@@ -96,12 +102,13 @@ class FakeExchange final : public Exchange {
     answer_ = std::move(response);
     changed_.notify_all();
   }
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Response> answer_;
   std::string written_;
   bool ended_ = false;
   bool gone_ = false;
+  std::size_t unwritten_ = 0;
   bool reads_not_ = false;
   std::function<void()> told_;
   std::function<void()> told_when_written_;

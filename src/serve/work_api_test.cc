@@ -254,6 +254,28 @@ TEST_F(WorkApiTest, a_stream_hands_out_no_more_than_its_concurrency) {
   stream->hang_up();
 }
 
+TEST_F(WorkApiTest, a_stream_with_a_name_is_ended_by_a_request_behind_what_was_written) {
+  const std::string open = R"({"topics":["greet"],"worker":"s","concurrency":3,"stream":"mine"})";
+  const auto stream = send("POST", "/v1/work/stream", open);
+  ASSERT_TRUE(stream->answer());
+  EXPECT_EQ(ask("POST", "/v1/work/stream", open).status, 409);
+  start("a");
+  EXPECT_NE(stream->written_with("\"job\":\"a\"").find("\"job\":\"a\""), std::string::npos);
+  EXPECT_EQ(text(ask_object("POST", "/v1/work/stream/end", R"({"stream":"another"})", 404), "code"), "not_found");
+  EXPECT_FALSE(stream->ended());
+  ask_object("POST", "/v1/work/stream/end", R"({"stream":"mine"})", 200);
+  EXPECT_TRUE(stream->ended());
+  EXPECT_EQ(site_->work_streams, 0u);
+  ask_object("POST", "/v1/work/stream/end", R"({"stream":"mine"})", 404);
+  // What comes now is for others, and so is what its reader gives back.
+  start("b");
+  EXPECT_EQ(text(take()[0], "job"), "b");
+  const json::value line = json::parse(stream->written_with("\n").substr(0, stream->written_with("\n").find('\n')));
+  ask_object("POST", "/v1/work/" + text(line, "token") + "/release", "", 200);
+  EXPECT_EQ(text(take()[0], "job"), "a");
+  EXPECT_EQ(stream->written_with("\"job\":\"b\"", 50ms).find("\"job\":\"b\""), std::string::npos);
+}
+
 TEST_F(WorkApiTest, an_interim_answer_counts_once_under_its_number) {
   start("a");
   const std::string token = text(take()[0], "token");

@@ -26,17 +26,18 @@ JobName name_of_job(Site& site, RunId run) {
 
 class WorkStream : public std::enable_shared_from_this<WorkStream> {
  public:
-  WorkStream(Site& site, ExchangePointer exchange) : site_(site), exchange_(std::move(exchange)) {
+  WorkStream(Site& site, std::string name, ExchangePointer exchange)
+      : site_(site), name_(std::move(name)), exchange_(std::move(exchange)) {
     ++site_.work_streams;
   }
 
   // On the engine's thread. False: nobody reads it any more.
-  bool give(const std::vector<TakenWork>& work) {
+  bool give(std::vector<TakenWork>& work) {
     {
       const std::lock_guard lock(mutex_);
       if (gone_) return false;
     }
-    site_.crew.finish([self = shared_from_this(), work] { self->add(work); });
+    site_.crew.finish([self = shared_from_this(), work = std::move(work)] { self->add(work); });
     return true;
   }
   void begin(HandoutDesk::Number number) {
@@ -47,14 +48,18 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
       number_ = number;
       left = left_;
     }
-    if (left) return;  // the server stopped meanwhile
+    if (left) {  // the server stopped meanwhile, or its client did
+      site_.desk.leave(number);
+      return exchange_->end();
+    }
     exchange_->on_gone([self = shared_from_this()] { self->leave(); });
     pump();
     beat();
   }
+  // What was written arrives, and nothing is written after it.
   void end() {
-    exchange_->end();
     leave();
+    exchange_->end();
   }
 
   void leave() {
@@ -66,6 +71,7 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
       number = number_;
     }
     --site_.work_streams;
+    if (!name_.empty()) site_.named_streams.remove(name_);
     if (number == 0) return;
     site_.desk.leave(number);
     site_.crew.finish([self = shared_from_this()] { self->pump(); });
@@ -100,10 +106,11 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
       const std::lock_guard lock(mutex_);
       if (number_ == 0) return;  // it has not begun
       std::string text;
+      std::size_t unwritten = waiting_.empty() ? 0 : exchange_->unwritten();
       while (!gone_ && !waiting_.empty()) {
         const std::size_t size = waiting_.front().text.size();
-        if (writing_bytes_ > 0 && writing_bytes_ + size > limits::stream_queue_bytes_max / 2) break;
-        writing_bytes_ += size;
+        if (unwritten > 0 && unwritten + size > limits::stream_queue_bytes_max / 2) break;
+        unwritten += size;
         waiting_bytes_ -= size;
         text += waiting_.front().text;
         waiting_.pop_front();
@@ -133,7 +140,6 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
         {
           const std::lock_guard lock(self->mutex_);
           self->waits_ = false;
-          self->writing_bytes_ = 0;
         }
         self->pump();
       });
@@ -151,13 +157,13 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
   }
 
   Site& site_;
+  const std::string name_;  // that its client gave it, to end it; empty: none
   const ExchangePointer exchange_;
   std::mutex mutex_;
   HandoutDesk::Number number_ = 0;  // 0: not begun; guarded by mutex_, like the rest
   std::deque<Line> waiting_;
   std::size_t waiting_bytes_ = 0;
-  std::size_t writing_bytes_ = 0;  // at least so many are on their way
-  bool waits_ = false;             // for the client to take them
+  bool waits_ = false;  // for the client to take what was written
   bool gone_ = false;
   bool left_ = false;
 };
@@ -168,10 +174,18 @@ std::string work_text(Site& site, const TakenWork& work) {
   return work_json(work, work.job ? *work.job : name_of_job(site, work.facts.run));
 }
 
-void stream_work(Site& site, const runtime::TakeRequest& wish, const ExchangePointer& exchange) {
-  auto stream = std::make_shared<WorkStream>(site, exchange);
+void stream_work(Site& site, const runtime::TakeRequest& wish, const std::string& name,
+                 const ExchangePointer& exchange) {
+  auto stream = std::make_shared<WorkStream>(site, name, exchange);
+  const auto end = [weak = std::weak_ptr(stream)] {
+    if (const auto open = weak.lock()) open->end();
+  };
+  if (!name.empty() && !site.named_streams.add(name, end)) {
+    --site.work_streams;
+    return exchange->respond(problem("already_exists", "another stream of work has this name"));
+  }
   const auto number = site.desk.stream(
-      wish, [stream](const std::vector<TakenWork>& work) { return stream->give(work); }, [stream] { stream->end(); });
+      wish, [stream](std::vector<TakenWork>& work) { return stream->give(work); }, [stream] { stream->end(); });
   if (!number) {
     stream->leave();
     return exchange->respond(

@@ -13,6 +13,8 @@ namespace pawl::serve {
 // An attempt as JSON, on one line, with the name of its job.
 std::string work_text(Site& site, const runtime::TakenWork& work);
 
-void stream_work(Site& site, const runtime::TakeRequest& wish, const ExchangePointer& exchange);
+// `name`: for its end by a request (OpenStreams); empty: it has none.
+void stream_work(Site& site, const runtime::TakeRequest& wish, const std::string& name,
+                 const ExchangePointer& exchange);
 
 }  // namespace pawl::serve

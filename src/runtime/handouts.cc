@@ -150,24 +150,27 @@ void Handouts::forget(const WorkRun& run) {
 
 void Handouts::note_answered(const WorkRun& run, Said::Kind kind) {
   const std::lock_guard lock(mutex_);
-  if (!answered_.insert_or_assign(run, kind).second) return;
-  answered_order_.push_back(run);
-  if (answered_order_.size() <= answers_remembered_max) return;
-  answered_.erase(answered_order_.front());
-  answered_order_.pop_front();
+  if (answered_.size() >= answers_remembered_max) answered_before_ = std::exchange(answered_, {});
+  answered_.insert_or_assign(run, kind);
 }
 
 bool Handouts::was_answered(const WorkRun& run, Said::Kind kind) {
   const std::lock_guard lock(mutex_);
-  const auto found = answered_.find(run);
-  return found != answered_.end() && found->second == kind;
+  if (const auto found = answered_.find(run); found != answered_.end()) return found->second == kind;
+  const auto found = answered_before_.find(run);
+  return found != answered_before_.end() && found->second == kind;
+}
+
+std::optional<core::Guid> Handouts::known_request(const WorkRun& run, bool last) {
+  const std::lock_guard lock(mutex_);
+  const auto known = out_.find(run);
+  if (known == out_.end()) return std::nullopt;
+  const core::Guid request = known->second;
+  if (last) out_.erase(known);
+  return request;
 }
 
 Result<core::Guid> Handouts::request_of(const WorkRun& run) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = out_.find(run); known != out_.end()) return known->second;
-  }
   const auto item = answer_to(store_, store::ReadItem{run.ref.run, run.ref.activity});
   if (!item) return item.error();
   if (!*item) return stale_token("the work was answered, or its job has ended");
@@ -193,13 +196,16 @@ void Handouts::say(const std::string& token, Said said, Done done) {
     return commit_(store::ReleaseWork{run.ref.run, run.ref.activity, run.token}, answered);
   }
   const bool final = ends_attempt(said.kind);
-  if (final && was_answered(run, said.kind)) return answered(store::Outcome{});
-  const auto request = request_of(run);
-  if (!request) return answered(request.error());
+  auto request = known_request(run, final);
+  if (!request) {
+    if (final && was_answered(run, said.kind)) return answered(store::Outcome{});
+    const auto read = request_of(run);
+    if (!read) return answered(read.error());
+    request = *read;
+  }
   const core::Guid guid = final ? request->derive(core::Guid::Purpose::response_final, 0)
                                 : request->derive(core::Guid::Purpose::response_pending, said.number);
   core::Reply response{run.ref.activity, reply_status(said.kind), said.code, run.token, std::move(said.data)};
-  if (final) forget(run);
   commit_(store::DeliverReply{run.ref.run, run.ref.activity, run.token, core::Message{guid, std::move(response)}},
           [this, run, final, kind = said.kind, answered](const Result<store::Outcome>& outcome) {
             if (final && outcome && outcome->done()) note_answered(run, kind);

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -74,6 +73,9 @@ class Handouts {
   void forget(const WorkRun& run);
   void note_answered(const WorkRun& run, Said::Kind kind);
   bool was_answered(const WorkRun& run, Said::Kind kind);
+  // The request that an attempt answers, if it is remembered. `last`: it is answered for good, and not remembered any
+  // more.
+  std::optional<core::Guid> known_request(const WorkRun& run, bool last);
   Result<core::Guid> request_of(const WorkRun& run);
 
   store::JobStore& store_;
@@ -82,8 +84,8 @@ class Handouts {
   std::mutex mutex_;
   // What was taken here and not answered yet, so that an answer need not read it. Bounded: what is not here is read.
   std::unordered_map<WorkRun, core::Guid, WorkRunHash> out_;       // guarded by mutex_
-  std::unordered_map<WorkRun, Said::Kind, WorkRunHash> answered_;  // the last ones; guarded by mutex_
-  std::deque<WorkRun> answered_order_;                             // of them, the oldest first; guarded by mutex_
+  // The last ones. When the newer ones are too many, they take the place of the older ones. Guarded by mutex_.
+  std::unordered_map<WorkRun, Said::Kind, WorkRunHash> answered_, answered_before_;
   std::uint32_t next_lane_ = 0;  // where the next one begins to look; guarded by mutex_
   std::size_t item_bytes_ = 0;   // of the items of the last claim, on average; guarded by mutex_
 };

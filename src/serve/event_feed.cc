@@ -48,10 +48,18 @@ std::optional<std::uint64_t> EventFeed::number_in(std::string_view id) const {
   return number;
 }
 
+bool EventFeed::is_wanted() const { return !followers_.empty() || SteadyTime::now() < kept_until_; }
+
 void EventFeed::add(const Event& event) {
   bool anybody = false;
   {
     const std::lock_guard lock(mutex_);
+    if (!is_wanted()) {
+      ++last_;
+      kept_.clear();
+      bytes_ = 0;
+      return;
+    }
     if (kept_.size() >= limits::events_kept_max) {
       // The oldest one becomes the newest: its texts have room already.
       bytes_ -= bytes_of(kept_.front().event);
@@ -89,9 +97,9 @@ void EventFeed::follow(const EventFilter& filter, std::string_view last_seen, co
     if (const auto still = weak.lock()) still->gone = true;
     changed_.notify_one();
   });
+  const std::lock_guard lock(mutex_);  // whoever hears the first words hears all that happens after them
   exchange->begin({200, "text/event-stream", "", {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}});
   exchange->write("retry: 1000\n" + sse("hello", "", format("{{\"server\":\"{}\"}}", server_)));
-  const std::lock_guard lock(mutex_);
   if (closed_) return exchange->end();
   const auto number = number_in(last_seen);
   stream->seen = number && *number <= last_ ? *number : last_;
@@ -104,11 +112,13 @@ void EventFeed::follow(const EventFilter& filter, std::string_view last_seen, co
 
 std::vector<EventFeed::Kept> EventFeed::unseen(Stream& stream) const {
   std::vector<Kept> events;
-  if (kept_.empty() || stream.seen == last_) return events;
-  if (stream.seen + 1 < kept_.front().number) {
+  if (stream.seen == last_) return events;
+  const std::uint64_t first = kept_.empty() ? last_ + 1 : kept_.front().number;
+  if (stream.seen + 1 < first) {
     stream.missed = true;
-    stream.seen = kept_.front().number - 1;
+    stream.seen = first - 1;
   }
+  if (kept_.empty()) return events;
   for (std::size_t i = stream.seen + 1 - kept_.front().number; i < kept_.size(); ++i)
     if (stream.filter.passes(kept_[i].event)) events.push_back(kept_[i]);
   stream.seen = last_;
@@ -139,7 +149,8 @@ void EventFeed::run() {
   std::unique_lock lock(mutex_);
   while (!closed_) {
     std::vector<std::pair<std::shared_ptr<Stream>, std::vector<Kept>>> work;
-    std::erase_if(followers_, [](const auto& stream) { return stream->gone.load(); });
+    if (std::erase_if(followers_, [](const auto& stream) { return stream->gone.load(); }) > 0)
+      kept_until_ = SteadyTime::now() + limits::events_kept_for;
     streams_ = followers_.size();
     for (const auto& stream : followers_) work.emplace_back(stream, unseen(*stream));
     lock.unlock();

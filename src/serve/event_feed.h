@@ -38,7 +38,7 @@ class EventFeed {
   explicit EventFeed(std::string server) : server_(std::move(server)) {}
   ~EventFeed() { close(); }
 
-  // On the engine's thread: only keeps it.
+  // On the engine's thread: only keeps it, and only if somebody follows, or did so a short time ago.
   void add(const Event& event);
   // Begins a stream; it is served by the feed's own thread until the client is gone or close().
   void follow(const EventFilter& filter, std::string_view last_seen, const ExchangePointer& exchange);
@@ -62,7 +62,8 @@ class EventFeed {
   };
 
   void run();
-  // What the stream has not been told yet. REQUIRES: mutex_ is held.
+  bool is_wanted() const;  // REQUIRES: mutex_ is held, as for the next one
+  // What the stream has not been told yet.
   std::vector<Kept> unseen(Stream& stream) const;
   void tell(Stream& stream, const std::vector<Kept>& events);
   std::optional<std::uint64_t> number_in(std::string_view id) const;
@@ -71,7 +72,8 @@ class EventFeed {
   std::atomic<std::size_t> streams_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Kept> kept_;  // guarded by mutex_, like the rest
+  std::deque<Kept> kept_;  // the last ones without a gap, up to last_; guarded by mutex_, like the rest
+  std::chrono::steady_clock::time_point kept_until_{};  // if nobody follows: for streams that come back
   std::size_t bytes_ = 0;  // of kept_
   std::uint64_t last_ = 0;
   std::list<std::shared_ptr<Stream>> followers_;

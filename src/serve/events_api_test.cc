@@ -70,6 +70,7 @@ TEST_F(EventsApiTest, streams_end_with_the_server) {
 
 TEST(EventFeed, a_stream_that_is_slower_than_the_kept_events_is_reset_not_lost) {
   EventFeed feed("s");
+  feed.follow({}, "", std::make_shared<FakeExchange>());  // events are kept for those who follow
   Event event;
   event.job = JobId("j");
   for (int i = 0; i < 10'000; ++i) feed.add(event);
@@ -82,8 +83,23 @@ TEST(EventFeed, a_stream_that_is_slower_than_the_kept_events_is_reset_not_lost) 
   EXPECT_TRUE(stream->ended());
 }
 
+TEST(EventFeed, nothing_is_kept_while_nobody_follows_and_who_comes_back_is_told_so) {
+  EventFeed feed("s");
+  Event event;
+  event.job = JobId("j");
+  for (int i = 0; i < 3; ++i) feed.add(event);
+  const auto stream = std::make_shared<FakeExchange>();
+  feed.follow({}, "s-1", stream);
+  feed.add(event);
+  const std::string written = stream->written_with("id: s-4");
+  EXPECT_NE(written.find("event: reset"), std::string::npos);
+  EXPECT_EQ(written.find("event: job_started\n", written.find("id: s-4") + 40), std::string::npos);
+  feed.close();
+}
+
 TEST(EventFeed, an_output_that_no_stream_tells_is_not_kept) {
   EventFeed feed("s");
+  feed.follow({}, "", std::make_shared<FakeExchange>());  // events are kept for those who follow
   Event event;
   event.job = JobId("large");
   event.output = Payload("\"" + std::string(limits::event_output_bytes_max, 'x') + "\"");

@@ -211,8 +211,9 @@ void HandoutDesk::note_out(Taker& taker, const std::vector<TakenWork>& work) {
     ++worker.out;
     ++worker.taken;
     if (taker.is_stream()) ++taker.out;
-    out_.insert_or_assign(one.facts.token, Out{taker.is_stream() ? taker.number : 0, taker.request.worker,
-                                               one.facts.topic.raw(), one.lease_until});
+    const auto [place, is_new] = out_.try_emplace(one.facts.token);
+    if (!is_new) uncount(place->second);
+    place->second = Out{taker.is_stream() ? taker.number : 0, &worker, &topic, one.lease_until};
   }
 }
 
@@ -359,11 +360,14 @@ void HandoutDesk::heard(const Event& event) {
     wake_all();
 }
 
+void HandoutDesk::uncount(const Out& was) {
+  --was.topic->out;
+  --was.worker->out;
+}
+
 HandoutDesk::TakerPointer HandoutDesk::drop_out(std::unordered_map<std::string, Out>::iterator out) {
   const Out& was = out->second;
-  if (const auto topic = topics_.find(was.topic); topic != topics_.end() && topic->second.out > 0) --topic->second.out;
-  if (const auto worker = workers_.find(was.worker); worker != workers_.end() && worker->second.out > 0)
-    --worker->second.out;
+  uncount(was);
   TakerPointer stream;
   if (const auto taker = takers_.find(was.taker); taker != takers_.end()) {
     stream = taker->second;
@@ -384,7 +388,7 @@ void HandoutDesk::said(const std::string& token, Said::Kind what, const Status& 
     const std::lock_guard lock(mutex_);
     const auto found = out_.find(token);
     if (found == out_.end()) return;
-    Worker& worker = worker_of(found->second.worker);
+    Worker& worker = *found->second.worker;
     worker.seen_at = now();
     const bool stale = !became && became.error().code == ErrorCode::conflict;
     if (!became && !stale) return;  // it may be told again

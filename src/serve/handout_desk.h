@@ -125,17 +125,17 @@ class HandoutDesk final : public runtime::FarDesk {
     std::uint64_t taken = 0;
     RateMeter rate;
   };
-  struct Out {
-    Number taker;  // of a stream; 0: a take
-    std::string worker;
-    std::string topic;
-    Instant lease_until;
-  };
   struct Worker {
     std::vector<std::string> topics;
     std::size_t out = 0;
     std::uint64_t taken = 0, completed = 0, failed = 0;
     Instant seen_at;
+  };
+  struct Out {
+    Number taker;    // of a stream; 0: a take
+    Worker* worker;  // these two stay as long as they have something out
+    Topic* topic;
+    Instant lease_until;
   };
 
   std::optional<Number> add(TakerPointer taker);
@@ -154,6 +154,7 @@ class HandoutDesk final : public runtime::FarDesk {
   std::optional<Ending> end_if_served(const TakerPointer& taker);
   void remove(const TakerPointer& taker);
   void note_out(Taker& taker, const std::vector<TakenWork>& work);
+  static void uncount(const Out& was);
   TakerPointer drop_out(std::unordered_map<std::string, Out>::iterator out);  // the stream that has room again, if any
   Worker& worker_of(const std::string& name);
   void look_soon();

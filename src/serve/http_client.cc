@@ -34,6 +34,7 @@ constexpr std::size_t kept_max = 16;
 constexpr std::size_t reply_bytes_max = 64u << 20;
 constexpr std::chrono::seconds connect_max{5};
 constexpr std::size_t piece_bytes = 64u << 10;
+constexpr std::size_t reply_piece_bytes = 16u << 10;  // a line that is kept has as much
 
 struct Place {
   bool tls = false;
@@ -223,6 +224,7 @@ Result<HttpReply> HttpClient::send(const Call& call) {
     }
     http::response_parser<http::string_body> parser;
     parser.body_limit(reply_bytes_max);
+    line->buffer.reserve(reply_piece_bytes);
     line->socket().expires_after(call.timeout);
     Code failed =
         line->run([&](auto done) { line->with([&](auto& stream) { http::async_write(stream, message, done); }); });
@@ -269,6 +271,7 @@ Status HttpClient::stream(const Call& call, const std::function<bool(std::string
   std::string refused;
   const bool is_ok = !failed && parser.get().result_int() == 200;
   std::vector<char> piece(piece_bytes);
+  line.buffer.reserve(piece_bytes);  // else each read takes the smallest piece, 512 bytes
   bool wanted = !is_ok || hear({});
   while (wanted && !failed && !parser.is_done()) {
     parser.get().body().data = piece.data();

@@ -252,6 +252,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       return refuse(problem("bad_request", read.error().detail));
     if (auto refused = hub_.check(head)) return refuse(std::move(*refused));
     head_ = std::move(head);
+    // Else each read of a large body takes the smallest piece, 512 bytes.
+    if (const auto length = parser_->content_length(); length && *length > body_piece_min)
+      buffer_.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*length, body_piece_max)));
     lowest().expires_after(limits::request_arrives_max);
     const auto expect = header.find(http::field::expect);
     if (expect == header.end() ||
@@ -506,6 +509,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   static constexpr std::size_t buffer_kept_max = 16u << 10;
+  static constexpr std::uint64_t body_piece_min = 2u << 10;
+  static constexpr std::uint64_t body_piece_max = 64u << 10;
   static constexpr std::size_t discard_bytes = 16u << 10;
   static constexpr std::size_t read_ahead_bytes = 1024;
   static constexpr std::size_t read_ahead_max = 16u << 10;  // then a hang-up is noticed with the next request only

@@ -198,6 +198,7 @@ std::string export_json(const JobDetail& detail, const ReadChild& read_child) {
 }
 
 std::string payload_json(const Payload& payload) {
+  if (payload.empty()) return "null";
   if (is_plain_json(payload.view())) return payload.str();
   return text_of(value_of(payload));
 }

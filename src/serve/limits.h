@@ -23,13 +23,14 @@ inline constexpr std::size_t requests_waiting_max = 4'096;       // that no thre
 inline constexpr std::chrono::seconds wait_max{60};              // of one request: for an end, or for work
 inline constexpr std::size_t waiting_max = 10'000;               // such requests at once
 inline constexpr std::size_t events_kept_max = 4'096;            // for streams that come back
+inline constexpr std::chrono::minutes events_kept_for{10};  // once nobody follows them
 inline constexpr std::size_t events_kept_bytes_max = 4u << 20;
 inline constexpr std::size_t event_output_bytes_max = 16u << 10;  // of an event; a larger output is left out
 inline constexpr std::size_t page_rows_max = 1'000;
 inline constexpr std::size_t survey_rows_max = 100;  // errors and oldest jobs of one look at the store
 inline constexpr std::size_t batch_lines_max = 10'000;
-inline constexpr std::size_t results_max = 512;               // of one request
-inline constexpr std::size_t results_bytes_max = 1u << 20;    // of them, unless one alone has more
+inline constexpr std::size_t results_max = 512;             // of one request
+inline constexpr std::size_t results_bytes_max = 1u << 20;  // of them, unless one alone has more
 inline constexpr std::size_t answers_max = 1'000;  // of one request
 inline constexpr std::size_t topics_per_take_max = 64;
 inline constexpr std::size_t topics_max = 4'096;         // that workers ask for

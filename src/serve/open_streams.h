@@ -1,5 +1,5 @@
-// OpenStreams: streams of work by the names that their clients gave them, so that a client can end its own by a request.
-// Any thread may call it.
+// OpenStreams: streams of work by the names that their clients gave them, so that a client can end its own by a
+// request. Any thread may call it.
 #pragma once
 
 #include <functional>

@@ -190,7 +190,7 @@ void RemoteWorkers::hear(std::string& text) {
     came.push_back(std::move(attempt));
   }
   text.erase(0, begin);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   stream_open_ = true;
   for (std::shared_ptr<Attempt>& attempt : came) {
     attempt->stream = stream_;
@@ -198,8 +198,10 @@ void RemoteWorkers::hear(std::string& text) {
     attempts_.emplace(attempt->facts.token, attempt);
     waiting_.push_back(std::move(attempt));
   }
+  const bool must_end = must_end_stream();
+  lock.unlock();
   if (!came.empty()) came.size() == 1 ? work_came_.notify_one() : work_came_.notify_all();
-  if (must_end_stream()) words_came_.notify_one();
+  if (must_end) words_came_.notify_one();
 }
 
 // A server that cannot end it, because a proxy sent this to another one, sees that nobody reads it.

@@ -75,15 +75,18 @@ runtime::Said read_said(Source& source, std::string_view word) {
 }  // namespace
 
 std::string work_json(const runtime::TakenWork& work, const JobName& job) {
-  std::string out = "{";
+  std::string out;
+  out.reserve(400 + work.facts.input.size() + work.facts.progress.size());
+  out = "{";
   add_text(out, "token", work.facts.token);
   add_text(out, "topic", work.facts.topic.raw());
   add_text(out, "key", work.facts.key);
   add_text(out, "run", run_text(work.facts.run));
   add_text(out, "job", job.id);
   add_text(out, "namespace", job.name_space);
-  out += format(",\"attempt\":{},\"input\":{},\"progress\":{}", work.facts.attempt, payload_json(work.facts.input),
-                payload_json(work.facts.progress));
+  out += ",\"attempt\":" + std::to_string(work.facts.attempt);
+  out += ",\"input\":" + payload_json(work.facts.input);
+  out += ",\"progress\":" + payload_json(work.facts.progress);
   add_text(out, "lease_until", time_text(work.lease_until));
   if (const auto trace = read_trace(work.facts.trace)) {
     add_text(out, "traceparent", trace->traceparent());

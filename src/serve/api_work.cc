@@ -161,7 +161,8 @@ void say_many(Site& site, const Request& request, const ExchangePointer& exchang
     if (!wrong.empty())
       all->set(i, std::move(wrong));
     else
-      say(site, all->answers[i].token, std::move(all->answers[i].said), [all, i](const Status& became) { all->note(i, became); });
+      say(site, all->answers[i].token, std::move(all->answers[i].said),
+          [all, i](const Status& became) { all->note(i, became); });
   }
 }
 

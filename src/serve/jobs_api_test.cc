@@ -42,7 +42,8 @@ TEST_F(JobsApiTest, a_wait_for_one_job_brings_the_ends_of_others) {
     std::string seen;
     const std::string body = "{\"runs\":[" + runs + "],\"timeout\":\"" + timeout + "\"}";
     const json::object answer = ask_object("POST", "/v1/jobs/results", body, 200);
-    for (const json::value& job : answer.at("jobs").as_array()) seen += text(job, "id") + ":" + text(job, "status") + " ";
+    for (const json::value& job : answer.at("jobs").as_array())
+      seen += text(job, "id") + ":" + text(job, "status") + " ";
     return seen;
   };
   const auto list = [](std::initializer_list<std::string> runs) {

@@ -59,10 +59,12 @@ Result<JobView> RemoteRuntime::ask_for_end(RunId run, Duration at_most) {
                   .repeatable = true}),
       "jobs", read_job);
   const bool is_there = jobs && !jobs->empty() && jobs->front().run == run;
-  Result<JobView> job = !jobs ? Result<JobView>(jobs.error())
-                        : is_there ? Result<JobView>(std::move(jobs->front()))
-                                   : Result<JobView>(Error{ErrorCode::invalid, "the server's answer is of another job"});
-  if (is_there) jobs->erase(jobs->begin());
+  Result<JobView> job = Error{ErrorCode::invalid, "the server's answer is of another job"};
+  if (!jobs) job = jobs.error();
+  if (is_there) {
+    job = std::move(jobs->front());
+    jobs->erase(jobs->begin());
+  }
   ends_ahead_.came(others, jobs ? std::move(*jobs) : std::vector<JobView>());
   return job;
 }

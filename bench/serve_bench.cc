@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int steps = 10;
 constexpr int jobs_at_once = 2000;
 constexpr int single_jobs = 300;
-constexpr int rounds = 3;
+constexpr int rounds = 9;
 constexpr auto idle_time = 5s;
 constexpr std::uint32_t bare_commits = 300;
 
@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
   const long wakes = wakes_of(server) - wakes_before;
   if (const auto deployed = remote->deploy(app()); !deployed) give_up(deployed.error().detail);
   const pid_t worker = child([&] {
-    auto own = pawl::connect({.url = url, .worker_threads = 2, .worker_queue = pawl::RuntimeOptions().worker_queue});
+    auto own = pawl::connect({.url = url, .worker_threads = 2});
     if (!own || !own->serve("step", [](pawl::Work&) { return pawl::Payload("{}"); }) || !own->launch()) _exit(1);
     pause();
   });

@@ -105,7 +105,7 @@ struct Answers {
   void note(std::size_t i, const Status& became) { set(i, became ? "" : stale_or_json(became.error())); }
   void set(std::size_t i, std::string problem) {
     problems[i] = std::move(problem);
-    if (--left == 0) done();
+    if (--left == 0) std::exchange(done, {})();  // it holds this object
   }
   std::string results_json() const {
     std::string list = "[";

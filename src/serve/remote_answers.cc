@@ -102,7 +102,7 @@ void RemoteWorkers::add_beats(std::vector<Word>& words, std::chrono::steady_cloc
   if (now < next_beat_) return;
   next_beat_ = now + options_.lease / beats_per_lease;
   for (auto& [token, attempt] : attempts_) {
-    if (attempt->beat_at <= now) {
+    if (attempt->beat_at <= now && words.size() < words_at_once_max) {  // the others go with the next request
       attempt->beat_at = now + options_.lease / beats_per_lease;
       words.push_back(heartbeat_of(token, options_.lease));
       words.back().kind = Word::Kind::keep_lease;
@@ -115,12 +115,12 @@ void RemoteWorkers::add_beats(std::vector<Word>& words, std::chrono::steady_cloc
 std::vector<RemoteWorkers::Word> RemoteWorkers::next_words() {
   std::vector<Word> words;
   const auto now = std::chrono::steady_clock::now();
-  std::size_t most = std::min(words_.size(), words_at_once_max);
+  add_beats(words, now);
+  if (alone_ > 0 && !words.empty()) return words;
+  std::size_t most = std::min(words_.size(), words_at_once_max - words.size());
   if (alone_ > 0) {
     most = std::min<std::size_t>(most, 1);
     --alone_;
-  } else {
-    add_beats(words, now);
   }
   std::size_t count = 0;
   for (std::size_t bytes = 0; count < most && !must_wait(words_[count]); ++count) {
@@ -146,7 +146,11 @@ void RemoteWorkers::run_sender() {
       continue;
     }
     std::vector<Word> words = next_words();
-    if (words.empty()) continue;
+    if (words.empty()) {
+      // What waits must come after words that are on their way.
+      if (closed_) changed_.wait(lock, [this] { return requests_ == 0; });
+      continue;
+    }
     note_sending(words, true);
     ++requests_;
     lock.unlock();
@@ -244,12 +248,7 @@ void RemoteWorkers::refuse(const Word& word, const std::string& why) {
 }
 
 void RemoteWorkers::forget(const Word& word) {
-  if (word.kind != Word::Kind::last) return;
-  const auto attempt = attempts_.find(word.token);
-  if (attempt == attempts_.end()) return;
-  const bool of_earlier = attempt->second->stream != stream_;
-  attempts_.erase(attempt);
-  if (of_earlier && of_earlier_ > 0) --of_earlier_;
+  if (word.kind == Word::Kind::last) attempts_.erase(word.token);
 }
 
 }  // namespace pawl::serve

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/json.hpp>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 
 #include "base/format.h"
 #include "base/limits.h"
@@ -24,7 +26,7 @@ class RemoteAnswers : public ::testing::Test {
  protected:
   // What the server says to one request of answers: a status, and for 200 the code of each answer's problem.
   struct Reaction {
-    int status = 200;
+    int status = 200;    // 0: it says nothing
     std::string code{};  // empty: ok
   };
 
@@ -65,6 +67,7 @@ class RemoteAnswers : public ::testing::Test {
     if (!reactions_.empty() && (!heartbeats || react_to_heartbeats_)) reactions_.pop_front();
     batches_.push_back(batch);
     first_came_ = true;
+    if (reaction.status == 0) return kept_.push_back(exchange);
     if (batches_.size() == 1) std::this_thread::sleep_for(first_takes_);  // meanwhile other answers gather
     bytes_ = std::max(bytes_, request.body.size());
     std::string results;
@@ -190,6 +193,46 @@ TEST_F(RemoteAnswers, only_a_stale_token_cancels_the_worker) {
   ASSERT_EQ(settled(1).size(), 1u);
   EXPECT_EQ(settled(1)[0].at("do").as_string(), "release");
   EXPECT_GE(beats_when_cancelled, 3) << "a server that is busy does not mean that the work is somebody else's";
+}
+
+TEST_F(RemoteAnswers, that_the_server_never_responds_to_do_not_keep_a_stop) {
+  react_to_heartbeats_ = true;
+  reactions_ = {{0}};
+  launch(1, [this](Work& work) {
+    work.heartbeat();
+    while (!first_came_) std::this_thread::sleep_for(1ms);
+    return Reply::success("{}");  // it must come after the heartbeat, and waits for it
+  });
+  while (!first_came_) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(50ms);
+  const auto begin = std::chrono::steady_clock::now();
+  workers_->stop(1s);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
+TEST_F(RemoteAnswers, keep_more_leases_than_fit_one_request) {
+  constexpr std::size_t works = limits::answers_max + 500;
+  std::atomic<bool> over{false};
+  launch(
+      works,
+      [&](Work&) {
+        while (!over) std::this_thread::sleep_for(1ms);
+        return Reply::success("{}");
+      },
+      1s);
+  std::set<std::string> kept;
+  const auto until = std::chrono::steady_clock::now() + 20s;
+  while (kept.size() < works && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(10ms);
+    const std::lock_guard lock(mutex_);
+    for (const auto& batch : batches_) {
+      EXPECT_LE(batch.size(), limits::answers_max);
+      kept.insert(batch.begin(), batch.end());
+    }
+  }
+  EXPECT_EQ(kept.size(), works);
+  over = true;
+  workers_->stop(1s);  // before the worker's variables
 }
 
 }  // namespace

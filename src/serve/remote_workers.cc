@@ -90,7 +90,11 @@ RemoteWorkers::Word RemoteWorkers::word_of(const std::string& token, const Reply
 }
 
 RemoteWorkers::RemoteWorkers(std::shared_ptr<HttpClient> client, const ConnectOptions& options, Report report)
-    : client_(std::move(client)), options_(options), report_(std::move(report)), name_(drawn_name()) {}
+    : client_(std::move(client)),
+      options_(options),
+      report_(std::move(report)),
+      name_(drawn_name()),
+      queue_(options.worker_threads) {}
 
 void RemoteWorkers::serve(const std::string& topic, Worker worker) {
   const std::lock_guard lock(mutex_);
@@ -108,16 +112,15 @@ void RemoteWorkers::launch() {
 }
 
 std::size_t RemoteWorkers::most() const {
+  if (options_.worker_queue == 0) return queue_.room();
   const std::size_t wanted = std::max<std::size_t>(options_.worker_queue, options_.worker_threads);
   return std::min(wanted, limits::stream_work_max);
 }
 
-std::size_t RemoteWorkers::room() const { return attempts_.size() >= most() ? 0 : most() - attempts_.size(); }
-
-// The server does not count what it gave out on earlier streams, so a stream begins with the room that these leave.
-// When they are done, one with all of the room takes its place.
+// The server does not count what it gave out on earlier streams: after a change as much again can wait here, once. A
+// stream with only the room that these leave would have to be changed again, and so on.
 bool RemoteWorkers::wants_another_stream() const {
-  return stopping_ || stream_topics_ != workers_.size() || (stream_room_ < most() && of_earlier_ == 0);
+  return stopping_ || stream_topics_ != workers_.size() || stream_room_ != most();
 }
 
 std::string RemoteWorkers::stream_name() const { return format("{}-{}", name_, stream_); }
@@ -127,14 +130,13 @@ void RemoteWorkers::run_taker() {
   Duration pause = first_pause;
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || (!workers_.empty() && room() > 0); });
+    changed_.wait(lock, [this] { return stopping_ || (!workers_.empty() && attempts_.size() < most()); });
     if (stopping_) break;
     std::string topics;
     for (const auto& [topic, worker] : workers_) topics += (topics.empty() ? "" : ",") + json_quoted(topic);
     ++stream_;
     stream_topics_ = workers_.size();
-    stream_room_ = room();
-    of_earlier_ = attempts_.size();
+    stream_room_ = most();
     taking_ = true;
     stream_ending_ = false;
     const HttpClient::Call call{
@@ -193,7 +195,6 @@ void RemoteWorkers::hear(std::string& text) {
   std::unique_lock lock(mutex_);
   stream_open_ = true;
   for (std::shared_ptr<Attempt>& attempt : came) {
-    attempt->stream = stream_;
     next_beat_ = std::min(next_beat_, attempt->beat_at);
     attempts_.emplace(attempt->facts.token, attempt);
     waiting_.push_back(std::move(attempt));
@@ -207,6 +208,7 @@ void RemoteWorkers::hear(std::string& text) {
 // A server that cannot end it, because a proxy sent this to another one, sees that nobody reads it.
 void RemoteWorkers::end_stream(std::unique_lock<std::mutex>& lock) {
   stream_ending_ = true;
+  const std::uint64_t number = stream_;
   const std::string name = stream_name();
   lock.unlock();
   const auto reply = client_->send({.method = "POST",
@@ -214,8 +216,9 @@ void RemoteWorkers::end_stream(std::unique_lock<std::mutex>& lock) {
                                     .body = format("{{\"stream\":{}}}", json_quoted(name)),
                                     .timeout = last_words_max,
                                     .repeatable = true});
-  if (!reply || reply->status != 200) client_->hang_up(work_stream_target);
   lock.lock();
+  const bool is_open = taking_ && stream_ == number;  // not the next one
+  if (is_open && (!reply || reply->status != 200)) client_->hang_up(work_stream_target);
 }
 
 void RemoteWorkers::run_worker() {
@@ -233,11 +236,15 @@ void RemoteWorkers::run_worker() {
     Line line(*this, *attempt);
     Work work(attempt->facts, line);
     const bool stale = attempt->cancelled;
+    const auto begun = SteadyTime::now();
     const Reply reply = stale ? Reply::error({}) : runtime::call_user([&] { return (*worker)(work); });
+    const auto worked = SteadyTime::now() - begun;
     const bool left = attempt->cancelled && reply.status() != Reply::Status::success;  // as it was told to
     Word word = left ? release_of(*attempt) : word_of(token, reply);
     lock.lock();
     add_word(std::move(word));
+    queue_.finished(std::chrono::duration_cast<Duration>(worked));
+    if (must_end_stream()) words_came_.notify_one();
     --busy_;
     if (stopping_) changed_.notify_all();
   }

@@ -23,6 +23,7 @@
 #include "pawl/connect.h"
 #include "pawl/worker.h"
 #include "serve/http_client.h"
+#include "serve/work_queue.h"
 
 namespace pawl::serve {
 
@@ -46,7 +47,6 @@ class RemoteWorkers {
     std::uint64_t pending = 0;                        // interim replies so far
     bool refused = false;                             // the server did not take its last word
     std::size_t sending = 0;                          // words before the last one that are on their way
-    std::uint64_t stream = 0;                         // that brought it
   };
   struct Word {  // what is sent to the server: an object of `answers`
     // keep_lease: due without a word of the worker; last: the attempt is over.
@@ -78,7 +78,6 @@ class RemoteWorkers {
   void add_word(Word word);                           // REQUIRES: mutex_ is held, as for the next ones
   Word* waiting_heartbeat(const std::string& token);
   std::size_t most() const;  // attempts here at once
-  std::size_t room() const;
 
   bool may_send() const;
   std::vector<Word> next_words();
@@ -109,11 +108,11 @@ class RemoteWorkers {
   std::chrono::steady_clock::time_point next_beat_{};                   // no lease must be kept before
   Duration pause_ = first_pause;                                        // the next one of the senders
   bool pausing_ = false;                                                // the server could not take an answer
+  WorkQueue queue_;                                                     // where no size is given
   std::size_t busy_ = 0;                                                // threads that work
   std::uint64_t stream_ = 0;                                            // the number of the current stream, or the last
   std::size_t stream_room_ = 0;                                         // how many attempts of it are out at the most
   std::size_t stream_topics_ = 0;                                       // that it was opened for
-  std::size_t of_earlier_ = 0;                                          // attempts that earlier streams brought
   bool taking_ = false;                                                 // a stream is opened, or open
   bool stream_open_ = false;                                            // the server has begun it
   bool stream_ending_ = false;                                          // it was asked to end it

@@ -50,6 +50,7 @@ class WorkStream : public std::enable_shared_from_this<WorkStream> {
     }
     if (left) {  // the server stopped meanwhile, or its client did
       site_.desk.leave(number);
+      pump();  // gives back what came
       return exchange_->end();
     }
     exchange_->on_gone([self = shared_from_this()] { self->leave(); });

@@ -26,9 +26,9 @@ struct ConnectOptions {
   std::string ca_file{};  // whom https is believed, PEM; empty: whom the system believes
   std::string worker{};   // this process's name, for people; empty: host and process
   std::uint32_t worker_threads = 4;
-  // Attempts that are taken at the most, running ones included. 0: few at first, and more while these threads finish all
-  // of them at once, so that quick work does not wait for the network and slow work does not wait here. As many again
-  // can come once when the connection was lost.
+  // Attempts that are taken at the most, running ones included. 0: few at first, and more while these threads finish
+  // all of them at once, so that quick work does not wait for the network and slow work does not wait here. As many
+  // again can come once when the connection was lost.
   std::uint32_t worker_queue = 0;
   Duration lease = std::chrono::seconds(30);  // of work: kept by heartbeats, over when this process is gone
 };

@@ -1,5 +1,5 @@
-// ServerClock: the time for leases and timers. It is the server's time, the same for all nodes, as this process knows it
-// (../server_time.h). Tests pass their own clock.
+// ServerClock: the time for leases and timers. It is the server's time, the same for all nodes, as this process knows
+// it (../server_time.h). Tests pass their own clock.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// ServerClock: the server's time, as this process knows it (../server_time.h). The server is asked when the store opens;
-// every commit corrects it.
+// ServerClock: the server's time, as this process knows it (../server_time.h). The server is asked when the store
+// opens; every commit corrects it.
 //
 // Threads: any.
 #pragma once

@@ -3,7 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/json.hpp>
 
 #include "base/utf8.h"
@@ -156,10 +155,20 @@ json::object family_of(const JobDetail& detail, const ReadChild& read_child, int
   return object;
 }
 
+// Space between the parts of a document stands beside a bracket, a comma or a colon. In a text it may, too.
+bool may_be_between_parts(std::string_view text, std::size_t at) {
+  if (at == 0 || at + 1 == text.size()) return true;
+  constexpr std::string_view marks = "{}[],:";
+  return marks.find(text[at - 1]) != marks.npos || marks.find(text[at + 1]) != marks.npos;
+}
+
 // JSON on one line that needs no change.
 bool is_plain_json(std::string_view text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
-  if (!plain || text.empty()) return false;
+  if (text.empty()) return false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] < 0x20 || text[at] >= 0x7F) return false;
+    if (text[at] == ' ' && may_be_between_parts(text, at)) return false;
+  }
   mapping::JsonCheck check;
   const auto read = check.take(text);
   return read && *read == text.size() && check.done();

@@ -4,6 +4,9 @@
 #include <boost/json.hpp>
 
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace pawl {
 
@@ -46,6 +49,21 @@ TEST(job_json, so_are_the_runs_of_the_children_in_an_export) {
   const json::value all = json::parse(export_json(parent, read_child));
   EXPECT_EQ(all.at("run").as_string(), "1");
   EXPECT_EQ(all.at("children").at(0).at("run").as_string(), last_run_text);
+}
+
+TEST(payload_json, is_one_line_without_space_between_its_parts) {
+  for (const auto& [given, shown] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"a":"b c","d":[1,2]})", R"({"a":"b c","d":[1,2]})"},
+           {R"({"a": "b c"})", R"({"a":"b c"})"},
+           {R"({"a" :1})", R"({"a":1})"},
+           {"[1, 2 ]", "[1,2]"},
+           {" {}", "{}"},
+           {"{} ", "{}"},
+           {"{\n\"a\":1}", R"({"a":1})"},
+           {R"({"a":"x, y: z"})", R"({"a":"x, y: z"})"},
+           {"no JSON", R"("no JSON")"},
+           {"", "null"}})
+    EXPECT_EQ(payload_json(Payload(given)), shown) << given;
 }
 
 }  // namespace

@@ -111,6 +111,21 @@ TEST_P(FirstStep, never_reaches_another_job) {
   for (const RunId one : {other, later, outcomes[2].run()}) expect_untouched(one);
 }
 
+TEST_P(FirstStep, that_cannot_be_applied_leaves_the_job_and_its_start_message) {
+  const RunId run = next_run();
+  core::Bundle first = first_step(run);
+  core::Activity missing;
+  missing.seq = core::ActivitySeq(7);
+  missing.ledger = *ledger::ActivityLedger::decode(1'110'000'000'001);
+  first.writes.emplace_back(core::PutActivity{*ledger::ActivityLedger::decode(1'100'000'000'000), missing});
+  const auto outcomes = commit_all({order("a"), first, order("b"), first_step(RunId(run.raw() + 1))});
+  EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
+  EXPECT_EQ(outcomes[1].kind, OutcomeKind::rejected);
+  expect_untouched(run);
+  EXPECT_EQ(outcomes[3].kind, OutcomeKind::committed) << outcomes[3].reason;
+  EXPECT_TRUE(job(outcomes[2].run()).inbox.empty());
+}
+
 TEST_P(FirstStep, counts_only_right_behind_its_submit) {
   const RunId run = next_run();
   EXPECT_EQ(commit_all({first_step(run), order("a")})[0].kind, OutcomeKind::conflict);

@@ -30,7 +30,27 @@ Status InboxWriter::prepare(Connection& connection) {
       });
 }
 
+int InboxWriter::store_late() {
+  if (!late_) return SQLITE_OK;
+  const Late late = std::move(*late_);
+  late_.reset();
+  return write(late.run, late.message, Instant()).code;
+}
+
+Applied InboxWriter::put_start(RunId run, core::Message message) {
+  // In doubt each operation is undone alone: what it did must be in the file.
+  if (transaction_.in_doubt()) return write(run, message, Instant());
+  if (const int code = store_late(); code != SQLITE_OK) return Applied{code, false, {}};
+  late_ = Late{run, std::move(message)};
+  return Applied{SQLITE_OK, true, {}};
+}
+
 Applied InboxWriter::put(RunId run, const core::Message& message, Instant due) {
+  if (const int code = store_late(); code != SQLITE_OK) return Applied{code, false, {}};
+  return write(run, message, due);
+}
+
+Applied InboxWriter::write(RunId run, const core::Message& message, Instant due) {
   const std::string body = core::encode(message.body);
   const GuidBytes guid(message.guid);
   Statement& put = due == Instant() ? put_message_ : put_timer_;
@@ -41,6 +61,7 @@ Applied InboxWriter::put(RunId run, const core::Message& message, Instant due) {
 }
 
 Checked InboxWriter::waits(RunId run, const core::Guid& guid) {
+  if (const int code = store_late(); code != SQLITE_OK) return {false, Applied{code, false, {}}};
   const GuidBytes bytes(guid);
   Rows rows = read_redeliveries_.query(run, bytes);
   Checked checked{rows.next()};
@@ -55,6 +76,7 @@ Applied InboxWriter::apply(RunId run, const core::PutMessage& write) {
 }
 
 Applied InboxWriter::apply(RunId run, const core::CountRedelivery& write) {
+  if (const int code = store_late(); code != SQLITE_OK) return Applied{code, false, {}};
   const GuidBytes guid(write.guid);
   const int changed = count_redelivery_.run(run, guid, write.before);
   if (changed == Statement::failed) return failed(count_redelivery_);
@@ -70,6 +92,10 @@ Applied InboxWriter::apply(RunId run, const core::CountRedelivery& write) {
 }
 
 Applied InboxWriter::apply(RunId run, const core::Consume& write) {
+  if (late_ && late_->run == run && late_->message.guid == write.guid) {
+    late_.reset();
+    return {};
+  }
   const GuidBytes guid(write.guid);
   const int dropped = consume_.run(run, guid);
   if (dropped == Statement::failed) return failed(consume_);
@@ -78,6 +104,7 @@ Applied InboxWriter::apply(RunId run, const core::Consume& write) {
 }
 
 Applied InboxWriter::sweep(RunId run, const std::optional<core::Guid>& keep) {
+  if (const int code = store_late(); code != SQLITE_OK) return Applied{code, false, {}};
   std::optional<GuidBytes> kept;
   if (keep) kept.emplace(*keep);
   for (Statement* sweep : {&sweep_inbox_, &sweep_timers_})

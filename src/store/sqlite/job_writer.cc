@@ -129,7 +129,9 @@ Applied JobWriter::make(const Submit& submit, const std::optional<core::ParentLi
                        parent_activity, parent_request, parent_awaits,
                        stored_secret(submit.secret)) == Statement::failed)
     return failed(put_new_job_);
-  const Applied started = inbox_.put(run, core::start_message(run, submit.input), submit.start_at);
+  core::Message start = core::start_message(run, submit.input);
+  const Applied started = submit.start_at == Instant() ? inbox_.put_start(run, std::move(start))
+                                                       : inbox_.put(run, start, submit.start_at);
   if (started.code != SQLITE_OK) return started;
   if (submit.deadline != Instant()) {
     const Applied limited = inbox_.put(run, core::deadline_message(run), submit.deadline);

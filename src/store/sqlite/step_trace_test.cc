@@ -1,4 +1,5 @@
 // Which statements a step 2 executes, in which order, as reported by SQLite. The writer is tested without the store.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ class StepTrace : public FileTest {
     return bundle;
   }
   // Commits the bundle with a separate writer and returns the statements that it ran, each by its first words.
-  std::vector<std::string> trace(const core::Bundle& bundle) {
+  std::vector<std::string> trace(const core::Bundle& bundle) { return trace(std::vector<Operation>{bundle}); }
+  std::vector<std::string> trace(const std::vector<Operation>& group) {
     store_.reset();
     auto file = open_file(path(), {}, migrations());
     if (!file) return {to_string(file.error())};
@@ -48,11 +50,11 @@ class StepTrace : public FileTest {
       return 0;
     };
     sqlite3_trace_v2((*writer)->connection().handle(), SQLITE_TRACE_STMT, note, &seen);
-    const std::vector<Operation> group = {bundle};
     const auto outcomes = (*writer)->commit(group);
     sqlite3_trace_v2((*writer)->connection().handle(), 0, nullptr, nullptr);
     if (!outcomes) return {to_string(outcomes.error())};
-    if (outcomes->front().kind != OutcomeKind::committed) return {outcomes->front().reason};
+    for (const Outcome& outcome : *outcomes)
+      if (outcome.kind != OutcomeKind::committed) return {outcome.reason};
     sql_ = seen;
     for (std::string& one : seen) {
       std::size_t end = 0;
@@ -106,6 +108,24 @@ TEST_F(StepTrace, what_a_closing_leaves_open_is_forgiven_by_one_statement_more) 
   EXPECT_EQ(sql_[5], "UPDATE jobs SET semaphore = 0 WHERE run = ?1");
   EXPECT_EQ(raw("SELECT printf('%015d', closing_ledger) FROM activities"), "000111000000001");
   EXPECT_EQ(raw("SELECT semaphore || ' ' || status FROM jobs"), "0 1");
+}
+
+TEST_F(StepTrace, a_start_message_that_the_first_step_consumes_in_the_same_group_is_never_written) {
+  const RunId run(run_.raw() + 1);
+  core::Bundle first = bundle_with(run_, {core::PutActivity{std::nullopt, activity(0, 1'110'000'000'001)},
+                                          core::Consume{core::start_message(run, "{}").guid}});
+  first.entity = run;
+  first.rev_before = core::Rev(0);
+  first.with_submit = true;
+  std::get<core::JobHead>(first.head).next_activity = 1;
+  const auto seen = trace({a_submit(lane_, "b"), first});
+  for (const std::string& one : sql_) EXPECT_FALSE(has(one, "inbox")) << one;
+  EXPECT_GT(seen.size(), 5u) << seen.front();
+  EXPECT_EQ(raw("SELECT count(*) FROM inbox WHERE run = " + format("{}", run.raw())), "0");
+  // Without such a step it is there at the end of the group.
+  const auto alone = trace({a_submit(lane_, "c"), a_submit(lane_, "d")});
+  EXPECT_EQ(std::count(alone.begin(), alone.end(), "INSERT INTO inbox"), 2);
+  EXPECT_EQ(raw("SELECT count(*) FROM inbox JOIN jobs USING (run) WHERE job_id IN ('c', 'd')"), "2");
 }
 
 }  // namespace pawl::store::sqlite

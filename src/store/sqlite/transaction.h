@@ -165,6 +165,11 @@ Transaction::Attempt<Answer> Transaction::apply_group(std::span<const Any> group
     attempt.outcomes.push_back(std::move(applied.outcome));
   }
   attempt.code = finish();
+  if (undo == Undo::whole_group && attempt.code != SQLITE_OK && fault_of(attempt.code) == Fault::poison) {
+    attempt.again = true;  // it was put off for one of the operations: that one is refused alone
+    attempt.code = roll_back();
+    return attempt;
+  }
   if (attempt.code == SQLITE_OK && count_commit_.run(number_, tag_) == Statement::failed)
     attempt.code = count_commit_.code();
   return attempt;

@@ -26,7 +26,17 @@ Status Writer::prepare() {
 template <class Answer, class Any, class Apply>
 Result<std::vector<Answer>> Writer::commit_group(std::span<const Any> group, const Apply& apply) {
   return transaction_.commit<Answer>(
-      group, [this] { lanes_.forget(); }, apply, [this] { return lanes_.store_next_numbers(); });
+      group, [this] { forget(); }, apply, [this] { return finish(); });
+}
+
+void Writer::forget() {
+  lanes_.forget();
+  inbox_.forget();
+}
+
+int Writer::finish() {
+  const int code = inbox_.store_late();
+  return code == SQLITE_OK ? lanes_.store_next_numbers() : code;
 }
 
 Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
@@ -44,13 +54,13 @@ Result<std::vector<DuplexOutcome>> Writer::commit(std::span<const DuplexOperatio
 }
 
 Status Writer::open() {
-  lanes_.forget();
+  forget();
   return transaction_.open();
 }
 
 Result<Outcome> Writer::commit_open(const Operation& operation) {
   return transaction_.commit_open<Outcome>(
-      operation, [this](const Operation& one) { return apply(one); }, [this] { return lanes_.store_next_numbers(); });
+      operation, [this](const Operation& one) { return apply(one); }, [this] { return finish(); });
 }
 
 Applied Writer::apply(const Operation& operation) {

@@ -79,6 +79,8 @@ class Writer {
   // The same frame for the operations of both collations.
   template <class Answer, class Any, class Apply>
   Result<std::vector<Answer>> commit_group(std::span<const Any> group, const Apply& apply);
+  void forget();
+  int finish();
   Applied apply(const Operation& operation);
   Applied apply_any(const Operation& operation);
 
@@ -87,7 +89,7 @@ class Writer {
   // Each may use those above it.
   Transaction transaction_;
   LaneWriter lanes_;
-  InboxWriter inbox_;
+  InboxWriter inbox_{transaction_};
   JobWriter jobs_{clock_, lanes_, inbox_};
   WorkWriter work_{clock_, transaction_, lanes_, inbox_, jobs_};
   ActivityWriter activities_{transaction_, work_};

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "store/sqlite/limits.h"
+#include "store/sqlite/log_vfs.h"
 
 namespace pawl::store::sqlite {
 
@@ -105,7 +106,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const Setup& setup) {
     flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     name = "file:" + escaped(setup.path) + "?immutable=1";
   }
-  const int rc = sqlite3_open_v2(name.c_str(), &database, flags, setup.vfs.empty() ? nullptr : setup.vfs.c_str());
+  const std::string vfs = setup.mode == Mode::look ? setup.vfs : log_vfs_over(setup.vfs);
+  const int rc = sqlite3_open_v2(name.c_str(), &database, flags, vfs.empty() ? nullptr : vfs.c_str());
   std::unique_ptr<Connection> connection(new Connection(database, setup.path));
   if (rc != SQLITE_OK) return connection->error(rc, "open");
   sqlite3_busy_timeout(database, static_cast<int>(setup.busy_wait.count()));

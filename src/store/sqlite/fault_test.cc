@@ -71,12 +71,14 @@ class WriteFaultTest : public FaultTest, public testing::WithParamInterface<int>
 
 TEST_P(WriteFaultTest, at_any_write_of_a_commit_leaves_all_or_nothing) {
   // Claim: whichever write of a commit fails, the group is retry_later and leaves no trace, and the same group commits
-  // afterwards. Checked by failing the nth write for every n until none is left to fail.
+  // afterwards. Checked by failing the nth write for every n until none is left to fail. The inputs are large: the log
+  // is written in pieces (log_vfs.h), and this takes several.
+  const Payload large = '"' + std::string(300'000, 'x') + '"';
   int rounds = 0;
   for (bool fired = true; fired; ++rounds) {
     ASSERT_LT(rounds, 1000);
     const std::string id = "job-" + std::to_string(rounds);
-    const std::vector<Operation> group{a_submit(lane_, id), a_submit(lane_, id + "-too")};
+    const std::vector<Operation> group{a_submit(lane_, id, large), a_submit(lane_, id + "-too", large)};
     fail(test::Call::write, rounds, GetParam());
     const auto outcomes = store_->commit(group);
     fired = heal();

@@ -8,15 +8,16 @@
 namespace pawl::store::sqlite::limits {
 
 inline constexpr std::chrono::milliseconds busy_wait = std::chrono::seconds(5);
-inline constexpr std::uint32_t page_bytes = 4096;
+inline constexpr std::uint32_t page_bytes = 2048;
 inline constexpr std::size_t readers = 2;                 // connections that read beside the writer
 inline constexpr int value_bytes_max = 16 << 20;          // one stored value: a payload and its frame
-inline constexpr int checkpoint_pages = 8'000;            // a longer log is copied into the database file
-inline constexpr int checkpoint_tail_pages = 2'000;       // what a copy may leave for the writer's pause
+inline constexpr int checkpoint_pages = 16'000;           // a longer log is copied into the database file
+inline constexpr int checkpoint_tail_pages = 4'000;       // what a copy may leave for the writer's pause
 inline constexpr int checkpoint_rounds_max = 3;           // copies beside the writer before it pauses
 inline constexpr int checkpoint_pages_min = 64;           // on a disk that is nearly full
 inline constexpr std::uint64_t log_share_of_disk = 4;     // at most a quarter of the free space
 inline constexpr int disk_look_pages = 64;                // how much the log grows between two checks of the disk
+inline constexpr std::size_t log_piece_bytes = 120 << 10;  // written with one call: SQLite takes less than 128 KB
 inline constexpr std::uint64_t log_bytes_max = 1u << 30;  // while a reader keeps a transaction open
 inline constexpr int log_warning_factor = 4;              // times the usual length: then it is reported
 inline constexpr int log_unnamed_rounds = 3;  // then a log is reported although no process is seen to keep it

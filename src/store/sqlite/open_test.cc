@@ -302,7 +302,8 @@ TEST_F(OpenTest, verify_reads_every_page) {
   // Damage inside a page that no start reads: the last one.
   std::string bytes = bytes_of(path());
   const auto root = std::stoul(raw("SELECT rootpage FROM sqlite_schema WHERE name = 'start_keys'"));
-  for (std::size_t at = (root - 1) * 4096; at < root * 4096; ++at) bytes[at] = static_cast<char>(0xa5);
+  for (std::size_t at = (root - 1) * limits::page_bytes; at < root * limits::page_bytes; ++at)
+    bytes[at] = static_cast<char>(0xa5);
   write_bytes(path(), bytes);
   auto opened = Store::open(path(), {});
   ASSERT_TRUE(opened) << to_string(opened.error());

@@ -223,7 +223,7 @@ TEST_F(PlaceTest, a_damaged_log_is_noticed) {
   kill_after(10);
   std::fstream log(path() + "-wal", std::ios::binary | std::ios::in | std::ios::out);
   // Its third page: the end of the file may be left over from before the last copy.
-  constexpr std::int64_t head = 32, page = 4096 + 24;
+  constexpr std::int64_t head = 32, page = limits::page_bytes + 24;
   log.seekp(head + 2 * page + 1000);
   log.write("damage", 6);
   log.close();

@@ -157,7 +157,9 @@ void put_over(sqlite3_vfs& vfs, const char* name, sqlite3_vfs* base) {
   vfs.zName = name;
   vfs.pAppData = base;
   vfs.xOpen = open_layered;
-  vfs.xDelete = [](sqlite3_vfs* v, const char* file, int synced) { return base_of(v)->xDelete(base_of(v), file, synced); };
+  vfs.xDelete = [](sqlite3_vfs* v, const char* file, int synced) {
+    return base_of(v)->xDelete(base_of(v), file, synced);
+  };
   vfs.xAccess = [](sqlite3_vfs* v, const char* file, int flags, int* out) {
     return base_of(v)->xAccess(base_of(v), file, flags, out);
   };

@@ -49,6 +49,9 @@ inline Submit submit_of(const core::StartChild& start, const core::JobKey& key, 
 inline bool made_by(const core::StartChild& start, const std::optional<core::ParentLink>& parent) {
   return parent && parent->request == start.parent.request;
 }
+inline std::string not_behind(RunId run) {
+  return format("job {} was not submitted right before its first step", run.raw());
+}
 // A bundle with `with_submit` is decided for the submit right before it. Another job may have got its number.
 class FirstSteps {
  public:
@@ -59,7 +62,7 @@ class FirstSteps {
     const auto* bundle = std::get_if<core::Bundle>(&operation);
     if (bundle == nullptr || !bundle->with_submit) return std::nullopt;
     if (&operation == behind_ && bundle->entity == run_) return std::nullopt;
-    return format("job {} was not submitted right before its first step", bundle->entity.raw());
+    return not_behind(bundle->entity);
   }
   void applied(const Operation& operation, const Outcome& outcome) {
     if (!std::holds_alternative<Submit>(operation) || outcome.kind != OutcomeKind::committed) return;

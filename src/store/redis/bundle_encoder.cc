@@ -213,7 +213,7 @@ struct WorkWrites {
   Words ended;             // place, and the token that must hold it ("": any)
   Words topics;            // of the items that it claims
   Words hands;             // place, words, input
-  std::vector<bool> done;  // which writes of the bundle these already cover
+  std::vector<bool> done;  // which writes of the bundle need no more than these
 };
 
 namespace {
@@ -264,15 +264,33 @@ WorkWrites work_of(const core::Bundle& bundle) {
   return work;
 }
 
+bool is_start(const core::Bundle& bundle, const core::Write& write) {
+  const auto* consumed = std::get_if<core::Consume>(&write);
+  return consumed != nullptr && consumed->guid == core::start_message(bundle.entity, {}).guid;
+}
+
 // Whether it needs more keys of the run than its hash and its history.
-bool touches_messages(const core::Bundle& bundle) {
-  return std::any_of(bundle.writes.begin(), bundle.writes.end(), [](const core::Write& write) {
+bool touches_messages(const core::Bundle& bundle, const WorkWrites& work) {
+  std::size_t i = 0;
+  return std::any_of(bundle.writes.begin(), bundle.writes.end(), [&](const core::Write& write) {
+    if (work.done[i++]) return false;
     return std::holds_alternative<core::PutMessage>(write) || std::holds_alternative<core::CountRedelivery>(write) ||
            std::holds_alternative<core::Consume>(write) || std::holds_alternative<core::Sweep>(write);
   });
 }
 
 }  // namespace
+
+bool takes_start(const core::Bundle& bundle) {
+  if (!bundle.with_submit) return false;
+  bool takes = false;
+  for (const core::Write& write : bundle.writes) {
+    if (std::holds_alternative<core::CountRedelivery>(write) || std::holds_alternative<core::Sweep>(write))
+      return false;  // they may mean this message too
+    takes = takes || is_start(bundle, write);
+  }
+  return takes;
+}
 
 std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundle, const WorkWrites& work) {
   std::size_t count = 0;
@@ -343,22 +361,27 @@ Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::Job
   const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
   const bool steps = head.semaphore && (step.delta != 0 || step.hit || step.before == step.threshold);
   const FieldWrites fields = fields_of_bundle(bundle, head, message);
-  const WorkWrites work = work_of(bundle);
+  WorkWrites writes_of_work = work_of(bundle);
+  const int first = takes_start(bundle) ? 2 : bundle.with_submit ? 1 : 0;
+  if (first == 2)
+    for (std::size_t i = 0; i < bundle.writes.size(); ++i)
+      if (is_start(bundle, bundle.writes[i])) writes_of_work.done[i] = true;
+  const WorkWrites work = std::move(writes_of_work);
   const std::string wrong = wrong_with(bundle);
   const std::string step_is_wrong = wrong_step(head);
   const bool flaws = !wrong.empty() || !step_is_wrong.empty();
   Words writes = {decimal_of(bundle.entity.raw())};
   const std::size_t odd = put_writes(writes, bundle, work);
   Encoded out;
-  if (touches_messages(bundle)) out.runs.push_back(bundle.entity);
+  if (touches_messages(bundle, work)) out.runs.push_back(bundle.entity);
   for (std::size_t i = 0; i < work.ended.size(); i += 2) out.items.push_back(work.ended[i]);
   const std::uint32_t next_before = head.next_activity - std::min(head.next_activity, opened_by(bundle));
   Words& words = out.arguments;
   words = {"job",
            "",
-           format("{} {} {} {} {} {} {} {} {} {} {} {}", bundle.epoch.raw(), core::name_of(head.status),
+           format("{} {} {} {} {} {} {} {} {} {} {} {} {}", bundle.epoch.raw(), core::name_of(head.status),
                   fields.compared.size(), fields.added.size(), fields.set.size(), fields.dropped.size(),
-                  work.ended.size(), work.topics.size(), work.hands.size(), odd, steps ? 1 : 0, flaws ? 1 : 0),
+                  work.ended.size(), work.topics.size(), work.hands.size(), odd, steps ? 1 : 0, flaws ? 1 : 0, first),
            decimal_of(bundle.rev_before.raw()),
            format("{} {}", head.completions_before, next_before),
            head.semaphore ? decimal(step.before) : "",
@@ -399,8 +422,6 @@ Encoded OperationEncoder::mailbox_bundle(const core::Bundle& bundle, const core:
 }
 
 OperationEncoder::Answer OperationEncoder::run(const core::Bundle& bundle) {
-  if (bundle.with_submit)
-    return outcome_of(OutcomeKind::conflict, "a job's first step comes after its submit here (takes_first_steps)");
   if (const auto* head = std::get_if<core::JobHead>(&bundle.head)) return job_bundle(bundle, *head);
   return mailbox_bundle(bundle, std::get<core::MailboxHead>(bundle.head));
 }

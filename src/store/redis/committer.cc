@@ -11,6 +11,7 @@
 #include "store/redis/limits.h"
 #include "store/redis/outcomes.h"
 #include "store/redis/records.h"
+#include "store/rules.h"
 
 namespace pawl::store::redis {
 
@@ -23,6 +24,14 @@ Error error_of(const Reply& reply) {
   for (const char* code : {"NOPERM", "NOAUTH", "WRONGPASS"})
     if (reply.is_error(code)) return Error{ErrorCode::unsupported, reply.text};
   return Error{ErrorCode::outcome_unknown, format("the script failed: {}", reply.text)};
+}
+
+// The bundle right behind a submit that is decided for it, if there is one.
+const core::Bundle* first_step_of(std::span<const Operation> group, std::size_t at) {
+  if (!std::holds_alternative<Submit>(group[at]) || at + 1 == group.size()) return nullptr;
+  const auto* bundle = std::get_if<core::Bundle>(&group[at + 1]);
+  const bool is_its = bundle != nullptr && bundle->with_submit && domain_of(group[at]) == domain_of(group[at + 1]);
+  return is_its ? bundle : nullptr;
 }
 
 }  // namespace
@@ -142,7 +151,12 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
   Indices sent;
   Words names;
   for (const std::size_t i : indices) {
-    auto encoded = encoder.encode(group[i]);
+    const auto* bundle = std::get_if<core::Bundle>(&group[i]);
+    if (bundle != nullptr && bundle->with_submit && (sent.empty() || sent.back() + 1 != i || first_step_of(group, i - 1) == nullptr)) {
+      outcomes[i] = outcome_of(OutcomeKind::conflict, not_behind(bundle->entity));
+      continue;
+    }
+    auto encoded = encoder.encode(group[i], first_step_of(group, i));
     if (auto* outcome = std::get_if<Outcome>(&encoded)) {
       outcomes[i] = std::move(*outcome);
       continue;

@@ -57,7 +57,8 @@ std::string OperationEncoder::outbox_index(core::LaneId target) {
   return text(lane_key_names.size() + index + 1);
 }
 
-OperationEncoder::Answer OperationEncoder::encode(const Operation& operation) {
+OperationEncoder::Answer OperationEncoder::encode(const Operation& operation, const core::Bundle* first_step) {
+  leaves_start_ = first_step != nullptr && takes_start(*first_step);
   if (const auto fits = check_limits(operation); !fits) return rejected(fits.error().detail);
   if (domain_of(operation).kind == Domain::Kind::all_lanes)
     return rejected("lanes are islands here: name the one that is meant");
@@ -114,7 +115,7 @@ OperationEncoder::Answer OperationEncoder::run(const Submit& submit) {
   Encoded out;
   out.makes = 1;
   out.name = "j" + redis::name_of(core::JobKey{submit.name_space, submit.id});
-  out.arguments = {"submit"};
+  out.arguments = {"submit", flag(leaves_start_)};
   put_new_job(out.arguments, submit, std::nullopt);
   return out;
 }

@@ -32,14 +32,18 @@ struct Encoded {
 
 struct WorkWrites;
 
+// Whether a job's first step, behind its submit, takes the start message: then the message is never written.
+bool takes_start(const core::Bundle& bundle);
+
 class OperationEncoder {
  public:
   using HasLane = std::function<bool(core::LaneId)>;
   OperationEncoder(const Keys& keys, core::LaneId lane, HasLane has_lane)
       : keys_(keys), lane_(lane), has_lane_(std::move(has_lane)) {}
 
-  // REQUIRES: it is an operation of this lane. An outcome: no request to the server is needed.
-  std::variant<Encoded, Outcome> encode(const Operation& operation);
+  // REQUIRES: it is an operation of this lane; `first_step` is the bundle behind it that takes its start message, if
+  // any. An outcome: no request to the server is needed.
+  std::variant<Encoded, Outcome> encode(const Operation& operation, const core::Bundle* first_step = nullptr);
 
   // The outbox streams to other lanes that the operations so far may write to: keys, in order.
   const Words& outboxes() const { return outboxes_; }
@@ -79,6 +83,7 @@ class OperationEncoder {
   const core::LaneId lane_;
   const HasLane has_lane_;
   Words outboxes_;
+  bool leaves_start_ = false;  // the submit that is encoded leaves its start message to the next operation
 };
 
 }  // namespace pawl::store::redis

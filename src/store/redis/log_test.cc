@@ -91,6 +91,50 @@ TEST_F(RedisLog, cut_anywhere_in_a_script_has_all_of_it_or_nothing) {
                  });
 }
 
+// The start message, which the first step takes, is never written: neither half may be there alone.
+TEST_F(RedisLog, cut_anywhere_in_a_submit_with_its_first_step_has_both_or_nothing) {
+  const RunId run(submit("before").raw() + 1);
+  core::Bundle bundle;
+  bundle.entity = run;
+  bundle.epoch = epoch_;
+  bundle.id = core::BundleId(5);
+  bundle.with_submit = true;
+  core::JobHead head;
+  head.semaphore = core::SemaphoreStep{1, 1, 0, false};
+  head.next_activity = 1;
+  bundle.head = head;
+  core::Activity activity;
+  activity.ledger = *ledger::ActivityLedger::decode(1'100'000'000'000);
+  core::WorkItem item;
+  item.run = run;
+  item.topic = Topic("t");
+  item.request = core::Guid{8, 8};
+  item.input = "work";
+  bundle.writes = {core::PutActivity{std::nullopt, activity}, core::PutWork{item},
+                   core::Consume{core::start_message(run, {}).guid}};
+  const std::vector<Operation> group = {a_job("a", lane_), bundle};
+  cut_everywhere(
+      [&] {
+        const auto outcomes = store_->commit(group);
+        ASSERT_TRUE(outcomes) << to_string(outcomes.error());
+        ASSERT_EQ((*outcomes)[0].run(), run);
+        ASSERT_EQ((*outcomes)[1].kind, OutcomeKind::committed) << (*outcomes)[1].reason;
+      },
+      [&](Store& fresh, bool all) {
+        EXPECT_EQ(fresh.read_job(run)->has_value(), all);
+        EXPECT_EQ(fresh.read_waiting(lane_, RunId(0), 10)->size(), 1u) << "only the job before waits";
+        const auto again = fresh.commit(group);
+        ASSERT_TRUE(again) << to_string(again.error());
+        EXPECT_EQ((*again)[0].kind, all ? OutcomeKind::exists : OutcomeKind::committed);
+        EXPECT_EQ((*again)[0].run(), run);
+        EXPECT_EQ((*again)[1].kind, all ? OutcomeKind::conflict : OutcomeKind::committed) << (*again)[1].reason;
+        const StoredJob stored = **fresh.read_job(run);
+        EXPECT_EQ(stored.state.job.rev, core::Rev(1));
+        EXPECT_TRUE(stored.inbox.empty());
+        EXPECT_NE(stored.state.find_work(core::ActivitySeq(0)), nullptr);
+      });
+}
+
 TEST_F(RedisLog, cut_anywhere_in_a_step_of_duplex_has_all_of_it_or_nothing) {
   const StartDuplex start{Namespace("n"), JobId("job"), lane_, {GraphName("g"), 1, 7}, "in", store_->now()};
   const RunId run = store_->duplex().commit_one(start)->run();

@@ -128,6 +128,8 @@ Result<Outcome> read_outcome(const Operation& operation, const Reply& reply) {
   const std::string& name = reply[0].text;
   if (name == "wrong_field") return wrong_field(reply);
   if (name == "other_hit") return wrong_hit(operation);
+  if (name == "not_behind")
+    return outcome_of(OutcomeKind::conflict, not_behind(std::get<core::Bundle>(operation).entity));
   if (name == "no_job")
     return rejected(format("there is no job or mailbox {}", std::get<core::Bundle>(operation).entity.raw()));
   const auto* deliver = std::get_if<Deliver>(&operation);

@@ -52,7 +52,6 @@ class Store final : public pawl::store::Store {
   Instant now() const override;
   bool sends_directly() const override { return false; }
   bool spans_lanes() const override { return false; }
-  bool takes_first_steps() const override { return false; }
   std::size_t connections() const override;
 
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;

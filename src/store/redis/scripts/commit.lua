@@ -7,7 +7,9 @@ local function apply_group()
       flush()
       load_rest()
     end
+    behind, made = made, nil
     outcomes[i] = operations[name]()
+    if kept_start and not made then rest.jobs.put_start() end  -- its first step was refused
   end
 end
 
@@ -36,6 +38,7 @@ local function commit(keys, arguments)
     if type(problem) ~= "table" or not problem.wanted then error(problem) end
     wanted = problem.wanted
   end
+  if kept_start then rest.jobs.put_start() end
   flush()
   local commits = text(tonumber(lane.commits) + 1)
   if placed then call("HSET", key.lane, "commits", commits, "place", text(lane.place))

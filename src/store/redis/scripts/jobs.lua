@@ -64,11 +64,20 @@ function jobs.begin(new)
     call("ZREM", key.expiring, wide(holder.run) .. name)
   end
   call("HSET", key.ids, name, run)
-  inbox.put_first(of, names.start, start.kind, start.body, start.at)
+  made = of.hash
   if deadline.at ~= "0" then inbox.put_first(of, names.deadline, deadline.kind, deadline.body, deadline.at) end
-  inbox.note(of, "job")
-  ring(run)
+  kept_start = {of = of, guid = names.start, start = start}
+  if not new.steps then jobs.put_start() end
   return outcome
+end
+
+-- The job's owner must see it.
+function jobs.put_start()
+  local of, guid, start = kept_start.of, kept_start.guid, kept_start.start
+  kept_start = nil
+  inbox.put_first(of, guid, start.kind, start.body, start.at)
+  inbox.note(of, "job")
+  ring(of.run)
 end
 
 -- The arguments of a new job, as Submit and a parent's StartChild have them.
@@ -81,8 +90,12 @@ function jobs.take_new()
   return new
 end
 
+-- The first argument: whether its first step is the next operation, and takes the start message.
 function operations.submit()
-  return jobs.begin(jobs.take_new())
+  local steps = take() == "1"
+  local new = jobs.take_new()
+  new.steps = steps
+  return jobs.begin(new)
 end
 
 local function drop_announcement(seq)

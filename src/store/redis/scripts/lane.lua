@@ -40,6 +40,8 @@ local rung_runs, rung_flags  -- what the lane's owner is notified of: which runs
 local keys_of_runs           -- that were looked up
 local paused, last_run       -- topics, and the last run of the lane; none: not read yet
 local items_read             -- items as they are stored; false: there is none
+local made, behind           -- the job that this operation made, and the one before it: hashes
+local kept_start             -- the start message of a job whose first step is the next operation: not written yet
 
 local keys_of_lane = 20
 local keys_of_run = 5
@@ -62,6 +64,7 @@ local function begin_lane()
   }
   rung_runs, rung_flags, placed, paused, last_run, items_read, keys_of_runs = {}, {}, false, nil, nil, {}, {}
   runs, fresh, run_after, tokens = {}, {}, {}, {}
+  made, behind, kept_start = nil, nil, nil
   local next_key = keys_of_lane + tonumber(ARGV[8])  -- after those of the outboxes
   taken_args = 8
   for _ = 1, tonumber(take()) do

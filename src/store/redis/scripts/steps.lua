@@ -150,11 +150,14 @@ local function shape_of(words)
   local numbers = {}
   for word in string.gmatch(rest_of, "%d+") do numbers[#numbers + 1] = tonumber(word) end
   local shape = {epoch = epoch, status = status}
-  shape.fields, shape.added, shape.set, shape.dropped, shape.ended, shape.topics, shape.hands, shape.odd, shape.steps, shape.flaws =
-      unpack(numbers)
+  shape.fields, shape.added, shape.set, shape.dropped, shape.ended, shape.topics, shape.hands, shape.odd, shape.steps, shape.flaws,
+      shape.first = unpack(numbers)
   shapes[words] = shape
   return shape
 end
+
+-- Of a first step: its submit left the start message to it. Otherwise the message is in the inbox, as always.
+local takes_start = 2
 
 -- Arguments: where the keys begin, the shape, rev and head before, the semaphore before ("": unchanged), what it did;
 -- then lists whose lengths the shape gives: fields to remove, fields and what they must hold, fields and what is added to
@@ -187,6 +190,8 @@ function operations.job()
   local wrong, wrong_step = "", ""
   if shape.flaws == 1 then wrong, wrong_step = take(), take() end
 
+  -- The first step of the job that the submit right before made. Another job may have got its number.
+  if shape.first > 0 and behind ~= hash then return answer("not_behind") end
   if not owns(shape.epoch) then return fenced() end
   -- A few fields to remove are read too: most of them do not exist.
   local read_at = shape.dropped <= fields_with_row and dropped_at or fields_at
@@ -227,6 +232,7 @@ function operations.job()
   refusal = row[4] ~= head_before and check_next(row[4], head_before) or odd_writes and rest.check_redeliveries(of, odd_writes)
   if refusal then return refusal end
 
+  if shape.first == takes_start then kept_start = nil end
   for i = added_at + 1, set_at, 2 do call("HINCRBY", hash, ARGV[i], ARGV[i + 1]) end
   call_in_steps("HSET", hash, set_at, ended_at)
   if shape.dropped > 0 and has_fields(row, fields_at - read_at) then call_in_steps("HDEL", hash, dropped_at, fields_at) end

@@ -14,35 +14,62 @@ namespace {
 using Clock = std::chrono::steady_clock;
 namespace redis = store::redis;
 
-// KEYS: items, transitions and requests, then two for each job: its hash and its history. ARGV: whether there are both
-// legs, the activity and the next one, then for each job its run, the guid of the message, the output, the fields of
-// the work and a number that grows.
+// KEYS: those of the lane, then two for each job: its hash and its history. ARGV: the phase, whether there are both legs,
+// the activity and the next one, then for each job its run, the guid of the message, the output, the fields of the work
+// and a number that grows. What all jobs write into one key is one command.
 constexpr std::string_view raw_script = R"lua(#!lua
 local call = redis.call
-local items, transitions, requests = KEYS[1], KEYS[2], KEYS[3]
-local both, before, next = ARGV[1] == "both", ARGV[2], ARGV[3]
-local key = 3
-for i = 4, #ARGV, 5 do
+local items, transitions, requests, jobs, ids, runs = unpack(KEYS, 1, 6)
+local phase, both, before, next = ARGV[1], ARGV[2] == "both", ARGV[3], ARGV[4]
+local key, last = 6, nil
+local sets, drops, names, opened, ended = {}, {}, {}, {}, {}
+local function put(list, ...)
+  local n = #list
+  for i = 1, select("#", ...) do list[n + i] = select(i, ...) end
+end
+for i = 5, #ARGV, 5 do
   local run, guid, output, words, number = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local hash, history = KEYS[key + 1], KEYS[key + 2]
-  key = key + 2
-  call("HINCRBY", hash, "a:" .. before, "11000000001")
-  call("HINCRBY", hash, "semaphore", 0)
-  call("HSET", hash, "rev", next, "bundle", number, "head", "0 " .. next, "a:" .. before .. ":is",
-       before .. " ,0,0 0 completed 200 1763362800000000 +1000", "a:" .. before .. ":out", output, "m:" .. before .. ":" .. guid,
-       "111000000000001", "a:" .. next, both and "0" or "1100000000000", "a:" .. next .. ":is", next .. " ,0,0 0 open 0 1763362800000000")
-  call("XADD", history, next .. "-0", "did", "closed " .. before .. " opened " .. next)
-  if both then
-    call("XDEL", requests, number .. "-0")
+  key, last = key + 2, run
+  local is_next = next .. " ,0,0 0 open 0 1763362800000000"
+  local is_done = before .. " ,0,0 0 completed 200 1763362800000000 +1000"
+  if phase == "start" then
+    call("HSET", hash, "ns", "default", "id", run, "graph", "chain", "version", "1 12345678901234567890", "at", "1763362800000000",
+         "status", "running", "rev", "1", "bundle", number, "semaphore", "1", "head", "0 " .. next, "a:" .. next, "1100000000000",
+         "a:" .. next .. ":is", is_next)
+    put(opened, 0, "0" .. run)
+    put(names, run, run)
+  elseif phase == "end" then
+    call("HSET", hash, "status", "completed", "rev", next, "bundle", number, "semaphore", "0", "head", "1 " .. next, "result", output,
+         "a:" .. before, "1111000000001", "a:" .. before .. ":is", is_done, "a:" .. before .. ":out", output,
+         "m:" .. before .. ":" .. guid, "111000000000001")
+    call("XADD", history, next .. "-0", "did", "closed " .. before)
+    put(opened, 0, "1" .. run)
+    put(ended, "0" .. run)
+  else
+    call("HSET", hash, "rev", next, "bundle", number, "head", "0 " .. next, "a:" .. before, "1111000000001", "a:" .. before .. ":is",
+         is_done, "a:" .. before .. ":out", output, "m:" .. before .. ":" .. guid, "111000000000001", "a:" .. next,
+         both and "0" or "1100000000000", "a:" .. next .. ":is", is_next)
+    call("XADD", history, next .. "-0", "did", "closed " .. before .. " opened " .. next)
+  end
+  if both and phase ~= "start" then call("XDEL", requests, number .. "-0") end
+  if both and phase ~= "end" then
     call("XADD", transitions, number .. "-1", "run", run, "guid", guid, "input", output)
     call("XDEL", transitions, number .. "-1")
     call("HINCRBY", hash, "a:" .. next, "1100000000000")
     call("XADD", requests, number .. "-1", "run", run, "words", words, "input", output)
-  else
-    call("HDEL", items, run .. "." .. before, run .. "." .. before .. ":input")
-    call("HSET", items, run .. "." .. next, words, run .. "." .. next .. ":input", output)
   end
+  if not both and phase ~= "start" then put(drops, run .. "." .. before, run .. "." .. before .. ":input") end
+  if not both and phase ~= "end" then put(sets, run .. "." .. next, words, run .. "." .. next .. ":input", output) end
 end
+if #ended > 0 then call("ZREM", jobs, unpack(ended)) end
+if #opened > 0 then call("ZADD", jobs, unpack(opened)) end
+if #names > 0 then
+  call("HSET", ids, unpack(names))
+  call("SET", runs, last)
+end
+if #drops > 0 then call("HDEL", items, unpack(drops)) end
+if #sets > 0 then call("HSET", items, unpack(sets)) end
 return #ARGV)lua";
 
 // One connection with its own part of the jobs, one call after the other.
@@ -50,12 +77,15 @@ void run_part(redis::Connection& connection, const std::string& digest, const Re
               RedisLegs legs, std::uint32_t part) {
   const std::string output(200, 'x');
   std::uint64_t number = 0;
-  for (std::uint32_t step = 1; step <= settings.activities; ++step) {
+  for (std::uint32_t step = 0; step <= settings.activities; ++step) {
+    const char* phase = step == 0 ? "start" : step == settings.activities ? "end" : "step";
     for (std::uint32_t first = part; first < settings.jobs; first += settings.group * settings.connections) {
       const auto lane_key = [&](const char* name) { return fmt::format("raw:{{{}}}:{}", part, name); };
-      std::vector<std::string> keys = {lane_key("items"), lane_key("transitions"), lane_key("requests")};
-      std::vector<std::string> arguments = {legs == RedisLegs::both ? "both" : "fused", fmt::format("{}", step - 1),
-                                            fmt::format("{}", step)};
+      std::vector<std::string> keys;
+      for (const char* name : {"items", "transitions", "requests", "jobs", "ids", "runs"})
+        keys.push_back(lane_key(name));
+      std::vector<std::string> arguments = {phase, legs == RedisLegs::both ? "both" : "fused",
+                                            fmt::format("{}", step), fmt::format("{}", step + 1)};
       for (std::uint32_t i = 0; i < settings.group && first + i * settings.connections < settings.jobs; ++i) {
         const std::uint32_t run = first + i * settings.connections;
         keys.push_back(fmt::format("raw:{{{}}}:run:{}", part, run));

@@ -25,8 +25,9 @@ struct RedisRawSettings {
   std::uint32_t connections = 4;
 };
 
-// Activities per second of a loop that writes by hand what an activity writes, `group` of them to a script call: the
-// ledgers, the reply, the next activity and its work, an entry of the job's history. Nothing is compared or looked up.
+// Activities per second of a loop that does whole jobs by hand, as an engine must: start, activities, end; `group` of
+// them to a script call. An activity: the ledgers, the reply, the next activity and its work, an entry of the job's
+// history. Nothing is compared or looked up.
 double redis_raw_rate(const RedisServer& server, const RedisRawSettings& settings, RedisLegs legs);
 
 // Microseconds of one write after the other, sorted.

@@ -26,7 +26,7 @@ using namespace pawl::bench;
 
 struct Settings {
   std::uint32_t jobs = 4'000;
-  std::uint32_t lanes = 0;  // 0: the default of a server
+  std::uint32_t lanes = 0;  // 0: the default of the store
   std::uint32_t group = 256;
   std::uint32_t rounds = 2;
   std::uint32_t sleeping = 20'000;

@@ -40,7 +40,7 @@ Opened open_runtime(const std::string& url, std::uint32_t lanes, std::uint32_t c
   Opened opened;
   opened.store = store.get();
   RuntimeOptions runtime_options;
-  runtime_options.lanes = lanes == 0 ? limits::server_lanes : lanes;
+  runtime_options.lanes = lanes == 0 ? store->usual_lanes() : lanes;
   runtime_options.worker_threads = 2;
   runtime_options.worker_queue = 65'536;
   const Pool pool("graphs");

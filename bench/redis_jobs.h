@@ -14,7 +14,7 @@ inline constexpr std::uint32_t activities_per_job = 10;
 struct JobsSettings {
   std::uint32_t jobs = 0;
   std::uint32_t concurrent = 0;
-  std::uint32_t lanes = 0;        // 0: the default of a server
+  std::uint32_t lanes = 0;        // 0: the default of the store
   std::uint32_t connections = 0;  // 0: the default of the store
 };
 

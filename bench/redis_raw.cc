@@ -14,9 +14,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 namespace redis = store::redis;
 
-// KEYS: those of the lane, then two for each job: its hash and its history. ARGV: the phase, whether there are both legs,
-// the activity and the next one, then for each job its run, the guid of the message, the output, the fields of the work
-// and a number that grows. What all jobs write into one key is one command.
+// KEYS: those of the lane, then two for each job: its hash and its history. ARGV: the phase, whether there are both
+// legs, the activity and the next one, then for each job its run, the guid of the message, the output, the fields of
+// the work and a number that grows. What all jobs write into one key is one command.
 constexpr std::string_view raw_script = R"lua(#!lua
 local call = redis.call
 local items, transitions, requests, jobs, ids, runs = unpack(KEYS, 1, 6)
@@ -34,22 +34,24 @@ for i = 5, #ARGV, 5 do
   local is_next = next .. " ,0,0 0 open 0 1763362800000000"
   local is_done = before .. " ,0,0 0 completed 200 1763362800000000 +1000"
   if phase == "start" then
-    call("HSET", hash, "ns", "default", "id", run, "graph", "chain", "version", "1 12345678901234567890", "at", "1763362800000000",
-         "status", "running", "rev", "1", "bundle", number, "semaphore", "1", "head", "0 " .. next, "a:" .. next, "1100000000000",
-         "a:" .. next .. ":is", is_next)
+    call("HSET", hash, "ns", "default", "id", run, "graph", "chain", "version", "1 12345678901234567890",
+         "at", "1763362800000000",
+         "status", "running", "rev", "1", "bundle", number, "semaphore", "1", "head", "0 " .. next, "a:" .. next,
+         "1100000000000", "a:" .. next .. ":is", is_next)
     put(opened, 0, "0" .. run)
     put(names, run, run)
   elseif phase == "end" then
-    call("HSET", hash, "status", "completed", "rev", next, "bundle", number, "semaphore", "0", "head", "1 " .. next, "result", output,
+    call("HSET", hash, "status", "completed", "rev", next, "bundle", number, "semaphore", "0", "head", "1 " .. next,
+         "result", output,
          "a:" .. before, "1111000000001", "a:" .. before .. ":is", is_done, "a:" .. before .. ":out", output,
          "m:" .. before .. ":" .. guid, "111000000000001")
     call("XADD", history, next .. "-0", "did", "closed " .. before)
     put(opened, 0, "1" .. run)
     put(ended, "0" .. run)
   else
-    call("HSET", hash, "rev", next, "bundle", number, "head", "0 " .. next, "a:" .. before, "1111000000001", "a:" .. before .. ":is",
-         is_done, "a:" .. before .. ":out", output, "m:" .. before .. ":" .. guid, "111000000000001", "a:" .. next,
-         both and "0" or "1100000000000", "a:" .. next .. ":is", is_next)
+    call("HSET", hash, "rev", next, "bundle", number, "head", "0 " .. next, "a:" .. before, "1111000000001",
+         "a:" .. before .. ":is", is_done, "a:" .. before .. ":out", output, "m:" .. before .. ":" .. guid, "111000000000001",
+         "a:" .. next, both and "0" or "1100000000000", "a:" .. next .. ":is", is_next)
     call("XADD", history, next .. "-0", "did", "closed " .. before .. " opened " .. next)
   end
   if both and phase ~= "start" then call("XDEL", requests, number .. "-0") end

@@ -34,7 +34,8 @@ struct RuntimeOptions {
   // Accept a server whose settings are less durable than docs/GUARANTEES.md promises; otherwise it is refused.
   bool accept_weaker_store = false;
   std::string pool = "graphs";  // which jobs this process runs
-  // fixed when the pool is created; 0: 1 in a file, 16 on a server, whose processes share them
+  // fixed when the pool is created; 0: 1 in a file, 4 on a Redis that is no cluster, 16 on other
+  // servers. The processes of a server share them: no more processes than lanes run jobs at a time
   std::uint32_t lanes = 0;
   // On a server: how long a process keeps its lanes when it sends nothing; then other processes continue its jobs. 0:
   // 10 s.

@@ -137,7 +137,7 @@ Result<OpenedStore> open_redis(const RuntimeOptions& runtime) {
     for (const auto& weakness : raw->weaknesses()) weaknesses.push_back(weakness.what);
     return server_settings("Redis", lease, weaknesses);
   };
-  opened.lanes = limits::server_lanes;
+  opened.lanes = raw->usual_lanes();
   return opened;
 }
 

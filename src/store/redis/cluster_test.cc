@@ -36,6 +36,11 @@ TEST_F(RedisCluster, lanes_are_on_several_nodes_and_all_of_them_work) {
   EXPECT_EQ(store_->list_jobs({})->size(), 12u);
 }
 
+TEST_F(RedisCluster, gets_more_lanes_than_one_server) {
+  EXPECT_EQ(store_->usual_lanes(), pawl::limits::server_lanes);
+  EXPECT_GT(store_->usual_lanes(), limits::lanes_of_one_server);
+}
+
 TEST_F(RedisCluster, a_group_of_several_lanes_is_one_script_for_each) {
   std::vector<Operation> group;
   for (std::uint32_t i = 0; i < 12; ++i) group.emplace_back(a_job(format("job-{}", i), core::LaneId(lane_.raw() + i)));

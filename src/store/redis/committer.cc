@@ -152,7 +152,8 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
   Words names;
   for (const std::size_t i : indices) {
     const auto* bundle = std::get_if<core::Bundle>(&group[i]);
-    if (bundle != nullptr && bundle->with_submit && (sent.empty() || sent.back() + 1 != i || first_step_of(group, i - 1) == nullptr)) {
+    const bool behind = !sent.empty() && sent.back() + 1 == i && first_step_of(group, i - 1) != nullptr;
+    if (bundle != nullptr && bundle->with_submit && !behind) {
       outcomes[i] = outcome_of(OutcomeKind::conflict, not_behind(bundle->entity));
       continue;
     }

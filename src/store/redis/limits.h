@@ -7,6 +7,7 @@
 
 namespace pawl::store::redis::limits {
 
+inline constexpr std::uint32_t lanes_of_one_server = 4;   // of a new pool; a cluster spreads more of them
 inline constexpr std::size_t connections = 16;           // calls at the same time: mostly one for each lane of a pool
 inline constexpr std::size_t connections_idle_max = 24;  // kept open for each node
 inline constexpr std::chrono::milliseconds connect_timeout{3000};

@@ -65,6 +65,15 @@ TEST(RedisUrl, takes_the_password_of_the_environment_if_it_has_none) {
 
 class RedisOpen : public OwnStore {};
 
+TEST_F(RedisOpen, one_server_gets_few_lanes) {
+  TestServer server;
+  Options options;
+  options.accept_weaker = true;
+  const auto opened = open_at(server.url(), options);
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  EXPECT_EQ((*opened)->usual_lanes(), limits::lanes_of_one_server);
+}
+
 TEST_F(RedisOpen, the_id_is_made_once_and_is_the_stores_for_ever) {
   TestServer server;
   Options options;

@@ -1,5 +1,6 @@
 #include "store/redis/store.h"
 
+#include "base/limits.h"
 #include "base/entropy.h"
 #include "base/format.h"
 #include "store/redis/committer.h"
@@ -125,6 +126,9 @@ Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
 core::Guid Store::id() const { return parts_->id; }
 Instant Store::now() const { return parts_->now(); }
 pawl::store::DuplexStore& Store::duplex() { return *parts_->duplex; }
+std::uint32_t Store::usual_lanes() const {
+  return parts_->servers.is_cluster() ? pawl::limits::server_lanes : limits::lanes_of_one_server;
+}
 std::size_t Store::connections() const { return parts_->options.connections; }
 
 Result<std::optional<PoolInfo>> Store::read_pool(const Pool& pool) { return parts_->reader->read_pool(pool); }

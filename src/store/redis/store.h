@@ -53,6 +53,8 @@ class Store final : public pawl::store::Store {
   bool sends_directly() const override { return false; }
   bool spans_lanes() const override { return false; }
   std::size_t connections() const override;
+  // Of a new pool. The fewer lanes, the more operations go into one call; each process needs one, each master several.
+  std::uint32_t usual_lanes() const;
 
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;
   Result<LaneInfo> read_lane(core::LaneId lane) override;

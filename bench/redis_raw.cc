@@ -50,7 +50,8 @@ for i = 5, #ARGV, 5 do
     put(ended, "0" .. run)
   else
     call("HSET", hash, "rev", next, "bundle", number, "head", "0 " .. next, "a:" .. before, "1111000000001",
-         "a:" .. before .. ":is", is_done, "a:" .. before .. ":out", output, "m:" .. before .. ":" .. guid, "111000000000001",
+         "a:" .. before .. ":is", is_done, "a:" .. before .. ":out", output,
+         "m:" .. before .. ":" .. guid, "111000000000001",
          "a:" .. next, both and "0" or "1100000000000", "a:" .. next .. ":is", is_next)
     call("XADD", history, next .. "-0", "did", "closed " .. before .. " opened " .. next)
   end

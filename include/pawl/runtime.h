@@ -125,8 +125,8 @@ class Runtime {
     if (!bytes) return wrong_input(graph, bytes.error());
     return typed<Out>(start_bytes(graph, std::move(*bytes), std::move(options)));
   }
-  // The same without waiting: `done` is called on the engine's thread, or at once if the job cannot be started. It
-  // never waits for room: retry_later.
+  // The same without waiting: `done` is called by the thread that does the engine's work, or at once if the job cannot
+  // be started. It never waits for room: retry_later.
   template <class Out = Payload, class In>
   void start_async(const std::string& graph, const In& input, StartOptions options,
                    std::type_identity_t<std::function<void(Result<Job<Out>>)>> done) {

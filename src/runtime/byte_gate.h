@@ -27,9 +27,11 @@ class ByteGate {
     queued_ += bytes;
     return Pass::in;
   }
-  void add(std::size_t bytes) {
+  // Returns whether there is room after it.
+  bool add(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     queued_ += bytes;
+    return has_room();
   }
   void wait_for_room() {
     std::unique_lock lock(mutex_);

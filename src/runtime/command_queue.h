@@ -1,5 +1,5 @@
 // CommandQueue: the one way into a thread. Producers push, the owner takes everything at once and sleeps
-// when there is nothing. Any thread may push; one thread takes.
+// when there is nothing. Any thread may push; one thread at a time takes.
 #pragma once
 
 #include <atomic>
@@ -26,9 +26,31 @@ class CommandQueue {
       if (closed_) return;
       values_.push_back(std::move(value));
       something_.store(true, std::memory_order_relaxed);
-      wake = std::exchange(sleeping_, false);
+      wake = rouse();
     }
     // Only a sleeper needs the system call: under load the owner is awake.
+    if (wake) ready_.notify_one();
+  }
+  // The same, but leaves an owner in lend() asleep. True: it sleeps, and the caller does its work or calls wake().
+  bool push_quietly(T value) {
+    bool wake = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return false;
+      values_.push_back(std::move(value));
+      something_.store(true, std::memory_order_relaxed);
+      if (lending_) return true;
+      wake = rouse();
+    }
+    if (wake) ready_.notify_one();
+    return false;
+  }
+  void wake() {
+    bool wake = false;
+    {
+      const std::lock_guard lock(mutex_);
+      wake = rouse();
+    }
     if (wake) ready_.notify_one();
   }
 
@@ -42,7 +64,7 @@ class CommandQueue {
       if (values_.size() >= size_max) return Taken::full;
       values_.push_back(std::move(value));
       something_.store(true, std::memory_order_relaxed);
-      wake = std::exchange(sleeping_, false);
+      wake = rouse();
     }
     if (wake) ready_.notify_one();
     return Taken::yes;
@@ -61,7 +83,7 @@ class CommandQueue {
       if (closed_) return Taken::closed;
       values_.push_back(std::move(value));
       something_.store(true, std::memory_order_relaxed);
-      wake = std::exchange(sleeping_, false);
+      wake = rouse();
     }
     if (wake) ready_.notify_one();
     return Taken::yes;
@@ -73,6 +95,19 @@ class CommandQueue {
     closed_ = true;
     room_.notify_all();
     return std::exchange(values_, {});
+  }
+
+  // Sleeps for at most `wait`, until push() or wake(), and takes nothing: meanwhile others may do the owner's work.
+  void lend(std::optional<Duration> wait) {
+    std::unique_lock lock(mutex_);
+    if (!values_.empty()) return;
+    sleeping_ = lending_ = true;
+    const auto awake = [&] { return !lending_; };
+    if (wait)
+      ready_.wait_for(lock, *wait, awake);
+    else
+      ready_.wait(lock, awake);
+    sleeping_ = lending_ = false;
   }
 
   // Moves all values to `into` (which must be empty). Sleeps for at most `wait` when there are none; no limit: until
@@ -107,6 +142,11 @@ class CommandQueue {
     something_.store(false, std::memory_order_relaxed);
     if (waiting_for_room_ > 0) room_.notify_all();
   }
+  // REQUIRES: mutex_ is held. True: the owner must be notified.
+  bool rouse() {
+    lending_ = false;
+    return std::exchange(sleeping_, false);
+  }
   static constexpr int looks_before_sleep = 500;
   static void pause() {
 #if defined(__x86_64__)
@@ -121,6 +161,7 @@ class CommandQueue {
   std::vector<T> values_;             // guarded by mutex_
   std::size_t waiting_for_room_ = 0;  // guarded by mutex_
   bool sleeping_ = false;             // guarded by mutex_
+  bool lending_ = false;              // asleep in lend(); guarded by mutex_
   bool closed_ = false;               // guarded by mutex_
 };
 

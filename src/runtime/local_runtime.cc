@@ -150,7 +150,8 @@ Status LocalRuntime::start_threads() {
   const bool far = store_.store->connections() > 0;
   auto pool = WorkerPool::start({options_.worker_threads, store_.store->id(), options_.worker_grace,
                                  [door = door_](WorkerMessage word) { door->tell(std::move(word)); },
-                                 far ? store_.transactions : nullptr, options_.worker_silence});
+                                 far ? store_.transactions : nullptr, options_.worker_silence,
+                                 std::shared_ptr<EngineTurn>(door_, &door_->turn)});
   if (!pool) return pool.error();
   try {
     store_.store->listen(*this);

@@ -1,7 +1,8 @@
 // LocalRuntime: the backend of pawl::Runtime, with threads (local_runtime.cc has the calls, runtime_threads.cc the
-// threads). One thread owns the engine and everything it uses; a second one commits large groups, so that the next
-// group is decided while the last one is being synced; for a remote store there is one for each of its connections. The
-// worker pool runs activities. All other threads push commands.
+// threads). One thread owns the engine and everything it uses, and lends it to a worker's thread while it sleeps
+// (engine_turn.h); a second one commits large groups, so that the next group is decided while the last one is being
+// synced; for a remote store there is one for each of its connections. The worker pool runs activities. All other
+// threads push commands.
 #pragma once
 
 #include <atomic>
@@ -27,6 +28,7 @@
 #include "runtime/end_waiters.h"
 #include "runtime/end_watch.h"
 #include "runtime/engine.h"
+#include "runtime/engine_turn.h"
 #include "runtime/far_desk.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/handouts.h"
@@ -170,6 +172,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
     void tell(WorkerMessage word);
     CommandQueue<Command> commands;
     ByteGate gate;
+    EngineTurn turn{[this] { commands.wake(); }};
     std::atomic<std::thread::id> engine_id{};
   };
 
@@ -201,6 +204,10 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   Status start_threads();
   std::unique_ptr<RetentionThread> take_retention_thread();  // ended outside of the lock
   void run_engine();
+  void take_commands();  // those that wait
+  bool turn();           // everything that can be done now. True: there is more
+  void sleep();          // until the next command, or something is due
+  void borrowed_turn();  // on a worker's thread, while the engine's thread sleeps
   void run_committer();
   void handle(Command& command);
   void handle(WorkerMessage& word);
@@ -280,7 +287,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   Handouts handouts_;
   CommitTimes commit_times_;
 
-  // Owned by the engine's thread.
+  // Owned by who has the engine's turn.
   Engine engine_;
   DuplexRunner duplex_;
   TransactionDesk transaction_desk_;
@@ -299,6 +306,10 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   std::optional<Duration> look_for_silent_;  // when to check for silent workers; none: no worker has work
   std::size_t silent_ = 0;                   // silent workers whose thread was replaced
   std::atomic<Duration::rep> stop_at_most_{0};
+  std::vector<Command> batch_;            // being handled
+  std::size_t taken_ = 0;                 // bytes since the last report to the gate
+  std::optional<Duration> asleep_until_;  // the engine's thread, unless it is woken
+  bool borrowed_ = false;                 // a worker's thread has the turn
   Ticket next_ticket_ = 1;
   std::size_t committing_ = 0;  // groups that another thread is committing
   std::size_t reading_ = 0;     // batches that another thread is reading

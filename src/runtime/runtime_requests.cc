@@ -122,8 +122,13 @@ Status LocalRuntime::give_command(Command command, ByteGate::Wait wait) {
 }
 
 void LocalRuntime::Door::tell(WorkerMessage word) {
+  const bool reply = std::holds_alternative<WorkReply>(word);
   Command command(std::move(word));
-  gate.add(bytes_of_command(command));
+  const bool room = gate.add(bytes_of_command(command));
+  if (reply && room) {  // the worker's thread may have nothing else to do
+    if (commands.push_quietly(std::move(command))) turn.owe();
+    return;
+  }
   commands.push(std::move(command));
   // The engine's thread reports attempts that were cancelled before they began. It never waits for itself.
   if (std::this_thread::get_id() != engine_id.load()) gate.wait_for_room();

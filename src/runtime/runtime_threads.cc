@@ -1,4 +1,4 @@
-// LocalRuntime: the engine's thread, the committer's thread, and the engine's reports.
+// LocalRuntime: the engine's turns and who takes them, the committer's thread, and the engine's reports.
 #include <pthread.h>
 
 #include <algorithm>
@@ -36,35 +36,20 @@ Error LocalRuntime::stopped() {
 
 void LocalRuntime::run_engine() {
   pthread_setname_np(pthread_self(), "pawl-engine");
+  const std::lock_guard has_turn(door_->turn);  // except in sleep()
   engine_id_.store(std::this_thread::get_id());
-  std::vector<Command> batch;
-  std::size_t taken = 0;  // bytes since the last report to the gate
-  const auto handle_all = [&] {
-    for (Command& command : batch) {
-      taken += bytes_of_command(command);
-      handle(command);
-    }
-    batch.clear();
-  };
+  if (store_threads_ == nullptr) door_->turn.lend([this] { borrowed_turn(); });
   // Topics that were served before launch() must be known before the first job is loaded.
-  commands_.take_all(batch, Duration{0});
-  handle_all();
-  engine_.tick();
+  take_commands();
   while (!may_end()) {
-    transaction_desk_.look();  // before the turn: a job that was held for it continues
-    engine_.pump();
-    gate_.turn(std::exchange(taken, 0), engine_.waiting_bytes() + duplex_.waiting_bytes(), engine_.store_refuses());
-    own_duplex();
-    tell_workers();
-    look_after_workers();
-    const bool busy = commit_something();
+    const bool busy = turn();
     if (!busy && may_end()) break;            // the last reply changed nothing: no commit will wake this thread
     note_ownership(engine_.owns_anything());  // true before it sleeps, not after
     // Every turn takes the commands of others: a job that never pauses has something to commit each time.
-    commands_.take_all(batch, busy ? Duration{0} : time_to_sleep());
-    handle_all();
-    engine_.tick();
+    if (!busy) sleep();
+    take_commands();
   }
+  door_->turn.lend(nullptr);
   transaction_desk_.close();
   engine_.release_lanes();
   while (auto group = engine_.take_group()) commit_here(std::move(*group));
@@ -72,6 +57,57 @@ void LocalRuntime::run_engine() {
   for (auto& [ticket, done] : std::exchange(submits_, {})) done(stopped());
   duplex_.refuse_requests(stopped());
   for (auto& [ticket, done] : std::exchange(asked_, {})) done(stopped());
+}
+
+void LocalRuntime::take_commands() {
+  if (batch_.empty()) commands_.take_all(batch_, Duration{0});
+  for (Command& command : batch_) {
+    taken_ += bytes_of_command(command);
+    handle(command);
+  }
+  batch_.clear();
+  engine_.tick();
+}
+
+bool LocalRuntime::turn() {
+  transaction_desk_.look();  // first: a job that was held for it continues
+  engine_.pump();
+  gate_.turn(std::exchange(taken_, 0), engine_.waiting_bytes() + duplex_.waiting_bytes(), engine_.store_refuses());
+  own_duplex();
+  tell_workers();
+  look_after_workers();
+  return commit_something();
+}
+
+void LocalRuntime::sleep() {
+  const auto wait = time_to_sleep();
+  if (wait && *wait <= Duration{0}) return;
+  // Under load, and while a transaction is open, it is its own thread that goes on.
+  if (store_threads_ != nullptr || committing_ > 0 || stopping_ || transaction_desk_.until())
+    return commands_.take_all(batch_, wait);
+  asleep_until_ = wait ? std::optional(clock_.monotonic() + *wait) : std::nullopt;
+  engine_id_.store({});
+  door_->turn.unlock();
+  commands_.lend(wait);
+  door_->turn.lock();
+  engine_id_.store(std::this_thread::get_id());
+}
+
+// A reply, its commit, and what follows from it go to the pool: two turns.
+void LocalRuntime::borrowed_turn() {
+  constexpr int turns_max = 3;
+  engine_id_.store(std::this_thread::get_id());
+  borrowed_ = true;
+  bool busy = true;
+  for (int i = 0; busy && i < turns_max && !stopping_; ++i) {
+    take_commands();
+    busy = turn();
+  }
+  note_ownership(engine_.owns_anything());
+  const auto wait = time_to_sleep();
+  if (busy || stopping_ || (wait && (!asleep_until_ || clock_.monotonic() + *wait < *asleep_until_))) commands_.wake();
+  borrowed_ = false;
+  engine_id_.store({});
 }
 
 void LocalRuntime::note_ownership(bool owns) {
@@ -322,7 +358,9 @@ void LocalRuntime::tell_workers() {
   if (!tasks.empty() && !look_for_silent_ && options_.worker_silence > Duration{0})
     look_for_silent_ = clock_.monotonic() + options_.worker_silence;
   if (!stopping_) {
-    pool_->give(std::move(tasks));
+    // A borrower takes the next one itself, unless it has to commit first.
+    const bool free_soon = borrowed_ && engine_.operations_waiting() == 0 && duplex_.drained();
+    pool_->give(std::move(tasks), free_soon ? WorkerPool::Takers::caller_is_first : WorkerPool::Takers::woken);
   } else {
     for (const WorkerPool::Task& task : tasks)
       if (!task.is_probe()) give_back(task.item, core::Began::no);

@@ -85,12 +85,12 @@ void WorkerPool::close(Duration wait) {
   slots_.clear();
 }
 
-void WorkerPool::give(std::vector<Task> tasks) {
+void WorkerPool::give(std::vector<Task> tasks, Takers takers) {
   if (tasks.empty()) return;
   std::size_t wake = 0;
   {
     const std::lock_guard lock(shared_->mutex);
-    wake = std::min(shared_->sleeping, tasks.size());
+    wake = std::min(shared_->sleeping, tasks.size() - (takers == Takers::caller_is_first ? 1 : 0));
     for (Task& task : tasks) {
       auto& queue = shared_->tasks[task.item.priority];
       // At-most-once work counts as started: it is the next to begin.
@@ -336,9 +336,18 @@ void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_
       if (!slot->written_off) --shared->silent;
       break;
     }
+    if (EngineTurn* turn = shared->options.turn.get(); turn != nullptr && turn->is_owed()) {
+      const bool idle = shared->tasks.empty() && !shared->closing;
+      lock.unlock();
+      turn->settle(idle);
+      lock.lock();
+    }
   }
   slot->ended = true;
   shared->ended.notify_all();
+  if (!shared->tasks.empty()) shared->ready.notify_one();  // this thread may have been expected to take one
+  lock.unlock();
+  if (shared->options.turn != nullptr) shared->options.turn->settle(false);
 }
 
 void WorkerPool::run(const Shared& shared, const Task& task, ThreadSlot& slot) {

@@ -28,6 +28,7 @@
 #include "pawl/result.h"
 #include "pawl/transaction.h"
 #include "pawl/worker.h"
+#include "runtime/engine_turn.h"
 #include "runtime/worker_message.h"
 #include "store/transaction.h"
 
@@ -52,12 +53,15 @@ class WorkerPool {
     std::shared_ptr<store::TransactionStore> transactions{};  // of a remote store (CallSite)
     // after this time without a reply or heartbeat another thread takes the worker's place; 0: never
     Duration silence{0};
+    std::shared_ptr<EngineTurn> turn{};  // a thread that has replied may do the engine's work; none: it never does
   };
   // An error: not all of the threads could be created, and none is left.
   static Result<std::unique_ptr<WorkerPool>> start(Options options);
   ~WorkerPool() { close(Duration{0}); }
 
-  void give(std::vector<Task> tasks);
+  // Who begins them: threads that sleep are woken, one less if the calling thread is of this pool and about to be free.
+  enum class Takers : std::uint8_t { woken, caller_is_first };
+  void give(std::vector<Task> tasks, Takers takers = Takers::woken);
   // The results of these attempts are not needed any more: waiting ones do not begin, running ones can see it.
   void cancel(const std::vector<WorkRun>& runs);
   // Gives back those that have not begun.

@@ -1,7 +1,8 @@
 // A million jobs that wait for their time: the cost of a start on that store, the memory of these jobs, and whether
-// timers are on time: a thousand every second, and a thousand and ten thousand in the same instant.
+// timers are on time: a thousand every second, and a thousand and ten thousand in the same instant. And the memory of
+// a process whose own jobs sleep: a million of them, each behind its first step.
 //
-//   timer_bench [--waiting N] [--per-second N] [--seconds N] [--dir DIR]
+//   timer_bench [--waiting N] [--sleeping N] [--per-second N] [--seconds N] [--dir DIR]
 //
 // Prints one JSON object.
 #include <fmt/format.h>
@@ -29,6 +30,7 @@ using pawl::bench::must;
 
 struct Settings {
   std::uint32_t waiting = 1'000'000;
+  std::uint32_t sleeping = 1'000'000;
   std::uint32_t per_second = 1'000;
   std::uint32_t seconds = 10;
   std::string dir = ".";
@@ -41,6 +43,8 @@ Settings parse(int argc, char** argv) {
     const auto number = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
     if (flag == "--waiting")
       settings.waiting = number;
+    else if (flag == "--sleeping")
+      settings.sleeping = number;
     else if (flag == "--per-second")
       settings.per_second = number;
     else if (flag == "--seconds")
@@ -55,6 +59,20 @@ pawl::AppText graph() {
   return must(pawl::GraphBuilder("later").trigger("due").worker("done", "bench.done").after("due").build());
 }
 
+// A job that sleeps for a year.
+const char* const sleeper = R"(
+app:
+  id: sleeper
+  version: "1"
+  graphs:
+    - subscribes: sleeps
+      activities:
+        begin: {type: trigger}
+        pause: {type: hook, sleep: 365d}
+      transitions:
+        begin: [{to: pause}]
+)";
+
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 double resident_mb() {
@@ -67,17 +85,17 @@ double resident_mb() {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-// Submits jobs without waiting for each; at most a few thousand are in progress.
+// Submits jobs without waiting for each; at most two thousand are in progress.
 class Submitter {
  public:
   explicit Submitter(pawl::Runtime& runtime) : runtime_(runtime) {}
-  void submit(std::string id, pawl::Duration delay) {
+  void submit(const std::string& graph, std::string id, pawl::Duration delay) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return under_way_ < 8000; });
+      changed_.wait(lock, [&] { return under_way_ < 2000; });
       ++under_way_;
     }
-    runtime_.start_async("later", pawl::Payload("{}"), {.id = std::move(id), .delay = delay},
+    runtime_.start_async(graph, pawl::Payload("{}"), {.id = std::move(id), .delay = delay},
                          [this](pawl::Result<pawl::Job<>> result) {
                            must(std::move(result));
                            const std::lock_guard lock(mutex_);
@@ -107,7 +125,7 @@ double make_crowd(const std::string& path, std::uint32_t count) {
     must(runtime->launch());
     Submitter submitter(*runtime);
     for (std::uint32_t i = 0; i < count; ++i)
-      submitter.submit(fmt::format("waits-{}", i), 24h * 365 + std::chrono::milliseconds(i));
+      submitter.submit("later", fmt::format("waits-{}", i), 24h * 365 + std::chrono::milliseconds(i));
     submitter.wait();
     runtime->stop();
     std::_Exit(0);
@@ -116,6 +134,42 @@ double make_crowd(const std::string& path, std::uint32_t count) {
   waitpid(child, &status, 0);
   if (status != 0) std::exit(1);
   return seconds_since(begin);
+}
+
+struct Memory {
+  double before_mb = 0;
+  double after_mb = 0;
+};
+
+// What the process needs whose jobs sleep. In a separate process too: nothing else is in its memory.
+Memory make_sleepers(const std::string& path, std::uint32_t count) {
+  int ends[2];
+  if (pipe(ends) != 0) std::exit(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open({.store = path})));
+    must(runtime->deploy(pawl::AppText(sleeper)));
+    must(runtime->launch());
+    while (!runtime->owns()) std::this_thread::sleep_for(100us);
+    Memory memory;
+    memory.before_mb = resident_mb();
+    Submitter submitter(*runtime);
+    for (std::uint32_t i = 0; i < count; ++i) submitter.submit("sleeps", fmt::format("sleeps-{}", i), 0s);
+    submitter.wait();
+    std::this_thread::sleep_for(1s);
+    memory.after_mb = resident_mb();
+    if (write(ends[1], &memory, sizeof(memory)) != sizeof(memory)) std::_Exit(1);
+    runtime->stop();
+    std::_Exit(0);
+  }
+  close(ends[1]);  // so that the read ends if the child does
+  Memory memory;
+  if (read(ends[0], &memory, sizeof(memory)) != sizeof(memory)) std::exit(1);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) std::exit(1);
+  return memory;
 }
 
 double at(const std::vector<double>& sorted, double share) {
@@ -155,7 +209,7 @@ class Punctuality {
     }
     Submitter submitter(runtime_);
     for (std::size_t i = 0; i < due.size(); ++i)
-      submitter.submit(fmt::format("{}-{}", name, i), pawl::Duration(due[i] - wall()));
+      submitter.submit("later", fmt::format("{}-{}", name, i), pawl::Duration(due[i] - wall()));
     submitter.wait();
     for (;;) {
       std::this_thread::sleep_for(10ms);
@@ -186,6 +240,8 @@ int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
   const std::string path = settings.dir + "/timer_bench.db";
   pawl::bench::remove_store(path);
+  const Memory sleepers = make_sleepers(path, settings.sleeping);
+  pawl::bench::remove_store(path);
   const double crowd_seconds = make_crowd(path, settings.waiting);
 
   const auto begin = Clock::now();
@@ -207,7 +263,9 @@ int main(int argc, char** argv) {
   const auto ten_thousand = punctuality.measure("myriad", std::vector<std::int64_t>(10'000, wall() + 3'000'000));
   const double end_mb = resident_mb();
   runtime->stop();
-  fmt::print("{{\"waiting\":{},\"crowd_seconds\":{:.1f},\"start_seconds\":{:.3f},\"start_mb\":{:.1f},"
+  fmt::print("{{\"sleeping\":{},\"sleeping_before_mb\":{:.1f},\"sleeping_mb\":{:.1f},", settings.sleeping,
+             sleepers.before_mb, sleepers.after_mb);
+  fmt::print("\"waiting\":{},\"crowd_seconds\":{:.1f},\"start_seconds\":{:.3f},\"start_mb\":{:.1f},"
              "\"per_second\":{},",
              settings.waiting, crowd_seconds, start_seconds, start_mb, settings.per_second);
   print_late("spread", spread);

@@ -38,6 +38,9 @@ inline constexpr std::chrono::milliseconds beside_others_for{100};  // which are
 inline constexpr int rests_per_commit = 3;                // then it rests for three times the duration of a commit,
 inline constexpr std::chrono::milliseconds rest_max{20};  // but no longer than this
 inline constexpr std::size_t hot_jobs_max = 100'000;      // jobs beyond this number leave memory
+// A job that only waits leaves memory at once, except these: it is worth more to have them at hand.
+inline constexpr std::chrono::seconds short_wait_max{1};     // until its next timer
+inline constexpr std::size_t light_job_bytes = 16u << 10;    // a larger job is expensive to read again
 inline constexpr std::size_t submits_waiting_max = 65'536;
 inline constexpr std::size_t start_many_at_once_max = 4096;  // of one start_many(), on their way to the store
 inline constexpr std::size_t ends_watched_max = 1'000'000;   // callbacks for the ends of jobs

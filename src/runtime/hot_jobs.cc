@@ -27,6 +27,14 @@ void HotJob::drop_done() {
   queue_bytes = queue_weighed = 0;
 }
 
+bool HotJob::only_waits() const {
+  return queue.empty() && !in_flight && lookups == 0 && !look_again && !has_children && state.work().empty();
+}
+
+void HotJob::wakes(Instant at) {
+  if (wakes_at == Instant() || at < wakes_at) wakes_at = at;
+}
+
 HotJob* HotJobs::find(RunId run) {
   const auto found = jobs_.find(run);
   return found == jobs_.end() ? nullptr : found->second.get();

@@ -1,5 +1,6 @@
 // HotJobs: the jobs in memory, the idle ones in order of their last use. Busy jobs stay; idle ones beyond the limits of
-// number and bytes are dropped, the longest unused first. Not thread-safe.
+// number and bytes are dropped, the longest unused first. A job that only waits is not kept at all (Jobs::rest), unless
+// its wait is short or it is large. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +33,8 @@ struct HotJob {
   bool goes_on = false;          // its last decision left more for it to do without a new message
   std::uint32_t last_turns = 0;  // since the engine is stopping
   std::string damaged;           // the part of it that cannot be read; nothing is decided for it any more
+  bool has_children = false;     // started jobs that will report to it
+  Instant wakes_at;              // its soonest timer that this engine knows of; may have passed
   bool suspect = false;          // has a message that made earlier engines crash
   std::optional<std::list<RunId>::iterator> idle;
   // As last measured:
@@ -41,6 +44,10 @@ struct HotJob {
   std::size_t queue_weighed = 0;
 
   bool is_held() const { return in_flight && bundle == core::BundleId(0); }
+  // It has no work with a worker, no message and no child: only a timer or a message from outside continues it.
+  bool only_waits() const;
+  // It has a timer of its own.
+  void wakes(Instant at);
   // Removes what the decision finished from the queue and notes which entries it committed.
   void drop_done();
 };

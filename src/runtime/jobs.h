@@ -39,9 +39,8 @@ class Jobs final : public Decider {
   void deliver(OwnedLane& lane, RunId run, core::Delivery delivery);
   // It has something to decide.
   void make_ready(HotJob& job);
-  // No bundle of it is on its way: it becomes ready again or idle, or is dropped.
+  // No bundle of it is on its way: it becomes ready again or idle, or is dropped. The caller must not look at it again.
   void rest(HotJob& job);
-  void idle(HotJob& job) { hot_.idle(job); }
   // A message that was read joins the queue. One that made earlier engines crash makes its job a suspect.
   void queue(HotJob& job, core::Delivery delivery);
   // Something of it is being read: nothing is decided for it until release().
@@ -93,6 +92,7 @@ class Jobs final : public Decider {
   void decide(HotJob& job, With with = With::nothing);
   void hand_on(HotJob& job, const core::Bundle& bundle);
   void park_rejected(RunId run, const std::string& reason, store::AnswerTo<store::ReadJob> stored);
+  bool may_leave(HotJob& job) const;
   void suspect_served(RunId run);
   void begin(OwnedLane& lane, const store::Submit& submit, RunId run);
   HotJob& open(const store::Submit& submit, RunId run, std::shared_ptr<const Graph> graph);

@@ -163,6 +163,10 @@ void Jobs::hand_on(HotJob& job, const core::Bundle& bundle) {
         job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
       else if (lane != nullptr)
         parts_.alarms.arm(*lane, store::Due{put->due, bundle.entity, store::Due::Kind::message, put->message.guid});
+      if (put->due != Instant()) job.wakes(put->due);
+    } else if (const auto* send = std::get_if<core::Send>(&write)) {
+      const auto* start = std::get_if<core::StartChild>(&send->envelope.message.body);
+      job.has_children = job.has_children || start != nullptr;
     }
   }
 }
@@ -192,10 +196,18 @@ void Jobs::rest(HotJob& job) {
   if (job.queue.empty()) {
     suspect_served(run);
     if (job.lookups > 0) return hot_.use(job);
-    if (job.state.job.status == core::JobStatus::running) return hot_.idle(job);
-    return forget(run);
+    if (job.state.job.status != core::JobStatus::running || may_leave(job)) return forget(run);
+    return hot_.idle(job);
   }
   make_ready(job);
+}
+
+// The store has all of it, and its timer is in the table of what is due.
+bool Jobs::may_leave(HotJob& job) const {
+  if (!job.only_waits() || job.state.bytes() > limits::light_job_bytes) return false;
+  const Instant now = parts_.clock.now();
+  if (job.wakes_at <= now) job.wakes_at = Instant();  // served, or another one is sooner than the next
+  return job.wakes_at == Instant() || job.wakes_at > now + limits::short_wait_max;
 }
 
 void Jobs::suspect_served(RunId run) {

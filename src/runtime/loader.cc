@@ -124,12 +124,17 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
 void Loader::enter(OwnedLane& lane, store::StoredJob stored, std::shared_ptr<const Graph> graph, Unread unread) {
   HotJob& job = parts_.jobs.add(std::move(stored.state), std::move(graph));
   const RunId run = job.state.job.run;
-  for (core::InboxMessage& message : stored.inbox)
-    parts_.jobs.queue(job, {std::move(message.message), core::Origin::loaded, message.redeliveries});
+  for (core::InboxMessage& message : stored.inbox) {
+    const bool fresh = message.redeliveries == 0 && std::find(unread.fresh.begin(), unread.fresh.end(),
+                                                              message.message.guid) != unread.fresh.end();
+    parts_.jobs.queue(job, {std::move(message.message), fresh ? core::Origin::memory : core::Origin::loaded,
+                            message.redeliveries});
+  }
   const Instant now = parts_.clock.now();
   std::vector<store::Due> hooks;  // a signal may go first: it must be looked up
   for (core::InboxMessage& timer : stored.timers) {
     const store::Due due{timer.due, run, store::Due::Kind::message, timer.message.guid};
+    if (timer.due > now) job.wakes(timer.due);
     if (timer.due > now && !seeded(SeededBug::timer_early))
       parts_.alarms.arm(lane, due);  // perhaps set by another process
     else if (job.state.job.status == core::JobStatus::running &&
@@ -142,11 +147,10 @@ void Loader::enter(OwnedLane& lane, store::StoredJob stored, std::shared_ptr<con
   for (core::Delivery& delivery : unread.deliveries) job.queue.push_back(std::move(delivery));
   adopt_work(lane, job, unread.uncertain.get());
   job.look_again = unread.look;
-  if (job.queue.empty())
-    parts_.jobs.rest(job);
-  else
-    parts_.jobs.make_ready(job);
+  parts_.jobs.begin_lookup(job);  // it stays until the last of them is looked up
+  parts_.jobs.make_ready(job);
   for (const store::Due& due : hooks) parts_.alarms.fire_message(lane, due);
+  parts_.jobs.end_lookup(run);  // it rests, if nothing came of that
 }
 
 void Loader::load_if_cold(OwnedLane& lane, RunId run) {
@@ -203,6 +207,12 @@ void Loader::look(OwnedLane& lane, RunId run) {
     job->look_again = true;
   else
     merge_inbox(lane, *job);
+}
+
+void Loader::load_for(OwnedLane& lane, RunId run, const core::Guid& fresh) {
+  if (blocked_.contains(run)) return;
+  if (!lane.unread.contains(run)) lane.unread[run].fresh.push_back(fresh);
+  load(lane, run, {});
 }
 
 void Loader::merge_inbox(OwnedLane& lane, HotJob& job) {

@@ -37,6 +37,8 @@ class Loader {
   void read_as_job(OwnedLane& lane, RunId run);
   // A message may wait in this job's inbox.
   void look(OwnedLane& lane, RunId run);
+  // The same for a job that is not in memory: this engine has just committed this message, so it was never entered.
+  void load_for(OwnedLane& lane, RunId run, const core::Guid& fresh);
   void look_soon(const std::vector<RunId>& runs) { looks_.insert(looks_.end(), runs.begin(), runs.end()); }
   // Adds to a job in memory what others delivered, what has become due, and how its work items changed. The job is held
   // until that is read.

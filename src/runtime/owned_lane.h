@@ -35,6 +35,7 @@ struct Unread {
   store::EntityKind kind = store::EntityKind::job;
   std::vector<core::Delivery> deliveries;         // for it, not stored: they exist only here
   std::shared_ptr<const core::Bundle> uncertain;  // a bundle of it whose outcome is unknown
+  std::vector<core::Guid> fresh;  // messages in its inbox that this engine has just committed: no one entered them
   bool asked = false;
   bool look = false;  // something may have come since it was asked for
   bool may_wait() const { return deliveries.empty() && uncertain == nullptr; }  // the store has all of it

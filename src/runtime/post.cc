@@ -76,7 +76,9 @@ void Post::hand_over(RunId run, const core::Message& message, OutcomeKind kind) 
   const HotJob* job = parts_.jobs.find(run);
   if (kind == OutcomeKind::committed && job != nullptr)
     take(*lane, run, message);
-  else if (kind == OutcomeKind::committed || kind == OutcomeKind::already_done || kind == OutcomeKind::outcome_unknown)
+  else if (kind == OutcomeKind::committed)
+    parts_.loader.load_for(*lane, run, message.guid);
+  else if (kind == OutcomeKind::already_done || kind == OutcomeKind::outcome_unknown)
     parts_.loader.look(*lane, run);
 }
 

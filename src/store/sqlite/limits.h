@@ -25,7 +25,7 @@ inline constexpr std::chrono::milliseconds log_retry_min{100};   // between two 
 inline constexpr std::chrono::milliseconds log_retry_max{1000};  // doubled each time up to this
 inline constexpr std::chrono::milliseconds room_wait{500};       // a commit waits so long for a copy that makes room
 inline constexpr std::chrono::milliseconds room_no_wait{2000};   // no waiting so long after a wait that failed
-inline constexpr int cache_kib = 64 << 10;                       // of the writer
+inline constexpr int cache_kib = 32 << 10;                       // of the writer
 inline constexpr int reader_cache_kib = 8 << 10;                 // of each reader
 inline constexpr std::size_t page_of_work_bytes = 8 << 20;       // then a page of work items is full
 inline constexpr std::size_t freed_per_dequeue_max = 1'000;      // messages that became due; the next dequeue continues

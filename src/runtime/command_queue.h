@@ -45,10 +45,12 @@ class CommandQueue {
     if (wake) ready_.notify_one();
     return false;
   }
+  // Ends a lend(), also one that only begins: the owner may be on its way there.
   void wake() {
     bool wake = false;
     {
       const std::lock_guard lock(mutex_);
+      woken_ = true;
       wake = rouse();
     }
     if (wake) ready_.notify_one();
@@ -100,14 +102,14 @@ class CommandQueue {
   // Sleeps for at most `wait`, until push() or wake(), and takes nothing: meanwhile others may do the owner's work.
   void lend(std::optional<Duration> wait) {
     std::unique_lock lock(mutex_);
-    if (!values_.empty()) return;
+    if (std::exchange(woken_, false) || !values_.empty()) return;
     sleeping_ = lending_ = true;
     const auto awake = [&] { return !lending_; };
     if (wait)
       ready_.wait_for(lock, *wait, awake);
     else
       ready_.wait(lock, awake);
-    sleeping_ = lending_ = false;
+    sleeping_ = lending_ = woken_ = false;
   }
 
   // Moves all values to `into` (which must be empty). Sleeps for at most `wait` when there are none; no limit: until
@@ -162,6 +164,7 @@ class CommandQueue {
   std::size_t waiting_for_room_ = 0;  // guarded by mutex_
   bool sleeping_ = false;             // guarded by mutex_
   bool lending_ = false;              // asleep in lend(); guarded by mutex_
+  bool woken_ = false;                // wake() was called since the last lend(); guarded by mutex_
   bool closed_ = false;               // guarded by mutex_
 };
 

@@ -117,6 +117,23 @@ TEST_F(LendTest, an_owner_with_values_does_not_sleep) {
   EXPECT_EQ(taken, std::vector{1});
 }
 
+// The owner has decided to sleep and is between the turn, which it gave away, and lend(): a borrower that left work then
+// would wake nobody.
+TEST_F(LendTest, a_wake_that_comes_just_before_the_sleep_is_not_lost) {
+  queue_.wake();
+  const auto begin = std::chrono::steady_clock::now();
+  queue_.lend(Duration{10'000'000});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
+TEST_F(LendTest, one_wake_ends_one_sleep) {
+  queue_.wake();
+  queue_.lend(Duration{10'000'000});
+  const auto begin = std::chrono::steady_clock::now();
+  queue_.lend(Duration{20'000});
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
+}
+
 TEST_F(LendTest, the_owner_sleeps_no_longer_than_it_said) {
   const auto begin = std::chrono::steady_clock::now();
   queue_.lend(Duration{20'000});

@@ -1,7 +1,7 @@
 // The foundation's speed: durable worker activities per second with many concurrent jobs, and the time per activity of
 // one sequential job, each beside the raw limit, measured at the same time.
 //
-//   foundation_bench [--jobs N] [--concurrent N] [--rounds N] [--dir DIR]
+//   foundation_bench [--jobs N] [--concurrent N] [--rounds N] [--output-bytes N] [--dir DIR]
 //
 // Prints one JSON object. Compare only figures of one execution: absolute figures vary, ratios do not.
 #include <fmt/format.h>
@@ -35,6 +35,7 @@ struct Settings {
   std::uint32_t threads = 2;
   std::uint32_t sequential = 2'000;
   std::uint32_t rounds = 3;
+  std::uint32_t output_bytes = 200;
   bool fusion = true;
   std::string dir = ".";
 };
@@ -55,6 +56,8 @@ Settings parse(int argc, char** argv) {
       settings.sequential = number;
     else if (flag == "--rounds")
       settings.rounds = number;
+    else if (flag == "--output-bytes")
+      settings.output_bytes = number;
     else if (flag == "--fusion")
       settings.fusion = value != "off";
     else if (flag == "--dir")
@@ -83,7 +86,7 @@ Throughput concurrent_jobs(const Settings& settings, const std::string& path) {
   options.fusion = settings.fusion;
   auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open(options)));
   must(runtime->deploy(chain(activities_per_job)));
-  const pawl::Payload output(std::string(200, 'x'));
+  const pawl::Payload output(std::string(settings.output_bytes, 'x'));
   must(runtime->serve("noop", [&](pawl::Work&) { return pawl::Reply::success(output); }));
   runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
 
@@ -132,6 +135,7 @@ struct Sequential {
   double p99_us = 0;
   double rows = 0;
   double commits = 0;
+  double bytes = 0;
 };
 
 Sequential one_job(const Settings& settings, const std::string& path) {
@@ -143,7 +147,7 @@ Sequential one_job(const Settings& settings, const std::string& path) {
   auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open(options)));
   must(runtime->deploy(chain(chain_length)));
   std::vector<Clock::time_point> calls;
-  const pawl::Payload output(std::string(200, 'x'));
+  const pawl::Payload output(std::string(settings.output_bytes, 'x'));
   must(runtime->serve("noop", [&](pawl::Work&) {
     calls.push_back(Clock::now());
     return pawl::Reply::success(output);
@@ -165,7 +169,8 @@ Sequential one_job(const Settings& settings, const std::string& path) {
   const double activities = static_cast<double>(jobs) * chain_length;
   return {micros[micros.size() / 2], micros[micros.size() * 99 / 100],
           static_cast<double>(after.row_writes - before.row_writes) / activities,
-          static_cast<double>(after.commits - before.commits) / activities};
+          static_cast<double>(after.commits - before.commits) / activities,
+          static_cast<double>(after.bytes - before.bytes) / activities};
 }
 
 }  // namespace
@@ -183,7 +188,8 @@ int main(int argc, char** argv) {
   for (std::uint32_t round = 0; round < settings.rounds; ++round) {
     const auto limit_of = [&](pawl::bench::Legs legs) {
       return pawl::bench::row_layout_loop(dir + "/raw.db", settings.concurrent,
-                                          settings.jobs * activities_per_job / settings.concurrent, 1024, legs);
+                                          settings.jobs * activities_per_job / settings.concurrent, 1024, legs,
+                                          settings.output_bytes);
     };
     const auto limit = limit_of(pawl::bench::Legs::both);
     if (limit.activities_per_second > raw.activities_per_second) raw = limit;
@@ -199,7 +205,8 @@ int main(int argc, char** argv) {
   std::filesystem::remove_all(dir);
   fmt::print(
       "{{\n"
-      "  \"jobs\": {}, \"concurrent\": {}, \"activities_per_job\": {}, \"synchronous\": \"FULL\",\n"
+      "  \"jobs\": {}, \"concurrent\": {}, \"activities_per_job\": {}, \"output_bytes\": {},\n"
+      "  \"synchronous\": \"FULL\",\n"
       "  \"raw_row_layout_activities_per_second\": {:.0f},\n"
       "  \"activities_per_second\": {:.0f},\n"
       "  \"ratio_to_raw\": {:.3f},\n"
@@ -210,12 +217,14 @@ int main(int argc, char** argv) {
       "  \"bare_commit_p50_us\": {:.1f},\n"
       "  \"sequential_activity_p50_us\": {:.1f}, \"sequential_activity_p99_us\": {:.1f},\n"
       "  \"sequential_ratio_to_bare_commit\": {:.3f},\n"
-      "  \"sequential_rows_per_activity\": {:.2f}, \"sequential_commits_per_activity\": {:.3f}\n"
+      "  \"sequential_rows_per_activity\": {:.2f}, \"sequential_commits_per_activity\": {:.3f},\n"
+      "  \"sequential_log_bytes_per_activity\": {:.0f}\n"
       "}}\n",
-      settings.jobs, settings.concurrent, activities_per_job, raw.activities_per_second, ours.activities_per_second,
+      settings.jobs, settings.concurrent, activities_per_job, settings.output_bytes, raw.activities_per_second,
+      ours.activities_per_second,
       ours.activities_per_second / raw.activities_per_second, raw_fused.activities_per_second,
       ours.activities_per_second / raw_fused.activities_per_second, ours.rows, raw.rows_per_activity, ours.commits,
       ours.bytes, raw.log_bytes_per_activity, bare_p50, sequential.p50_us, sequential.p99_us,
-      sequential.p50_us / bare_p50, sequential.rows, sequential.commits);
+      sequential.p50_us / bare_p50, sequential.rows, sequential.commits, sequential.bytes);
   return 0;
 }

@@ -60,7 +60,7 @@ void bind(sqlite3_stmt* statement, int index, const std::string& text) {
 }  // namespace
 
 RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint32_t activities, std::uint32_t group,
-                          Legs legs) {
+                          Legs legs, std::uint32_t output_bytes) {
   Database db(path);
   db.run("CREATE TABLE job(id INTEGER PRIMARY KEY, rev INTEGER, semaphore INTEGER)");
   db.run("CREATE TABLE activity(id INTEGER PRIMARY KEY, job INTEGER, ledger INTEGER, output BLOB)");
@@ -77,7 +77,7 @@ RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint
   sqlite3_stmt* put_ledger = db.prepare("INSERT INTO message_ledger VALUES(?1, ?2, ?3, 11000000001)");
   sqlite3_stmt* put_work = db.prepare("INSERT INTO work VALUES(?1, ?2, ?3, ?4)");
   sqlite3_stmt* drop_work = db.prepare("DELETE FROM work WHERE id = ?1");
-  const std::string output(200, 'x');
+  const std::string output(output_bytes, 'x');
 
   std::int64_t next_row = 1;
   std::vector<std::int64_t> open_activity(jobs);  // each job's open activity; its work has the same id

@@ -14,7 +14,7 @@ struct RawFigure {
 };
 
 // The row layout: integer keys, rowid tables without any index, synchronous=FULL, a checkpoint every 20,000
-// pages, 200 bytes of output. `group` transitions go into one commit.
+// pages. `group` transitions go into one commit.
 enum class Legs {
   // The writes of both legs, a row each. Leg 1: transition message taken, activity's ledger, work request. Leg 2:
   // work request taken, message ledger, activity's ledger and output, job's semaphore, next child, its transition.
@@ -23,7 +23,7 @@ enum class Legs {
   fused,
 };
 RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint32_t activities, std::uint32_t group,
-                          Legs legs);
+                          Legs legs, std::uint32_t output_bytes = 200);
 
 // One row updated and committed, synchronous=FULL: the times in microseconds, sorted.
 std::vector<double> bare_commits(const std::string& path, std::uint32_t count);

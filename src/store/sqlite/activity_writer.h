@@ -12,6 +12,7 @@
 #include "store/sqlite/applied.h"
 #include "store/sqlite/at_hand.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/input_writer.h"
 #include "store/sqlite/transaction.h"
 #include "store/sqlite/work_writer.h"
 
@@ -23,7 +24,8 @@ std::optional<std::uint32_t> row_of(const core::Write& write);
 class ActivityWriter {
  public:
   // The references must outlive it.
-  ActivityWriter(Transaction& transaction, WorkWriter& work) : transaction_(transaction), work_(work) {}
+  ActivityWriter(Transaction& transaction, InputWriter& inputs, WorkWriter& work)
+      : transaction_(transaction), inputs_(inputs), work_(work) {}
   Status prepare(Connection& connection);
 
   // Applies those of the bundle's writes from `begin` up to `until` that change the row of an activity.
@@ -57,6 +59,7 @@ class ActivityWriter {
   static Digits digits_of(const AtHand& at, const core::PutRecord& record);
 
   Transaction& transaction_;
+  InputWriter& inputs_;
   WorkWriter& work_;
   Statement put_activity_, end_activity_, new_activity_, read_activity_ledger_, put_record_, new_record_;
   Statement read_record_ledger_, put_closing_, drop_closing_, read_closing_;

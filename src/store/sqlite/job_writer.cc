@@ -4,6 +4,7 @@
 #include "ledger/semaphore.h"
 #include "store/rules.h"
 #include "store/snapshot.h"
+#include "store/sqlite/payload_giver.h"
 #include "store/sqlite/prepared.h"
 
 namespace pawl::store::sqlite {
@@ -47,7 +48,8 @@ Status JobWriter::prepare(Connection& connection) {
            "UPDATE jobs SET rev = rev + 1, bundle = ?3,"
            " semaphore = CASE WHEN ?5 IS NULL AND ?11 BETWEEN 1 AND 3 THEN 0 ELSE semaphore + ?6 END,"
            " completions = ?7, next_activity = ?8, status = ?11, closed_at = ?12,"
-           " result = CASE WHEN ?13 THEN ?14 ELSE result END, reason = coalesce(?15, reason),"
+           " result = CASE WHEN ?13 THEN ?14 ELSE result END,"
+           " result_at = CASE WHEN ?13 THEN ?21 ELSE result_at END, reason = coalesce(?15, reason),"
            " remove_at = ?16, redrives = ?17, code = ?18, data = CASE WHEN ?19 THEN ?20 ELSE data END"
            " WHERE run = ?1 AND rev = ?2 AND (status NOT BETWEEN 1 AND 3 OR status = ?11)"
            " AND completions = ?4 AND next_activity = ?10"
@@ -222,11 +224,13 @@ Applied JobWriter::step_semaphore(const core::Bundle& bundle, const core::JobHea
   if (changed == 1) return Applied{SQLITE_OK, true, {}};
   {
     const Payload none;
+    const Payload& result = head.result ? *head.result : none;
+    const auto giver = giver_in(bundle, result, limits_);
     Rows rows =
         put_job_.query(bundle.entity, bundle.rev_before, bundle.id, head.completions_before, before, step.delta,
                        head.completions, head.next_activity, step.threshold, next_before, head.status, head.closed_at,
-                       head.result.has_value(), head.result ? *head.result : none, head.reason, head.remove_at,
-                       head.redrives, head.code, head.data.has_value(), head.data ? *head.data : none);
+                       head.result.has_value(), giver ? none : result, head.reason, head.remove_at, head.redrives,
+                       head.code, head.data.has_value(), head.data ? *head.data : none, giver);
     if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
     hit = rows.number(0) != 0;
     rows.next();  // finish the statement: a run is one row

@@ -11,6 +11,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/inbox_writer.h"
 #include "store/sqlite/lane_writer.h"
+#include "store/sqlite/payload_limits.h"
 
 namespace pawl::store::sqlite {
 
@@ -40,12 +41,15 @@ class JobWriter {
   EntityRow read_row(RunId run);
   Applied contradiction(const core::Bundle& bundle, const core::JobHead& head);
 
+  void limit(const PayloadLimits& limits) { limits_ = limits; }
+
  private:
   Applied make(const Submit& submit, const std::optional<core::ParentLink>& parent, RunId run);
 
   const Clock& clock_;
   LaneWriter& lanes_;
   InboxWriter& inbox_;
+  PayloadLimits limits_;
   Statement step_job_, share_data_, put_job_, forgive_rest_, read_guard_;
   Statement put_start_key_, find_start_key_, put_new_job_, read_status_, read_parent_;
 };

@@ -10,6 +10,8 @@ namespace pawl::store::sqlite::limits {
 inline constexpr std::chrono::milliseconds busy_wait = std::chrono::seconds(5);
 inline constexpr std::uint32_t page_bytes = 2048;
 inline constexpr std::size_t readers = 2;                 // connections that read beside the writer
+inline constexpr std::size_t payload_shared_bytes = 64;    // a larger one that is an output of its bundle refers to it
+inline constexpr std::size_t payload_in_row_bytes = 1024;  // a larger input is never in the row of its work
 inline constexpr int value_bytes_max = 16 << 20;          // one stored value: a payload and its frame
 inline constexpr int checkpoint_pages = 16'000;           // a longer log is copied into the database file
 inline constexpr int checkpoint_tail_pages = 4'000;       // what a copy may leave for the writer's pause

@@ -11,6 +11,13 @@ namespace {
 
 Error corrupt(std::string detail) { return Error{ErrorCode::corrupt, std::move(detail)}; }
 
+// An input that is another activity's output is in memory once.
+void share(Rows& rows, const core::JobState& state, core::WorkItem& item) {
+  if (rows.is_null(input_at_column) || rows.number(input_at_column) < 0) return;
+  const core::Activity* giver = state.find(core::ActivitySeq(rows.small(input_at_column)));
+  if (giver != nullptr && giver->output == item.input) item.input = giver->output;
+}
+
 }  // namespace
 
 std::string name_of_job(const core::JobRow& job) {
@@ -45,6 +52,7 @@ Result<core::JobRow> job_row(Rows& rows) {
     job.parent =
         core::ParentLink{RunId(rows.word(24)), core::ActivitySeq(rows.small(25)), rows.guid(26), rows.number(27) != 0};
   if (!rows.is_null(28)) job.secret = core::JobSecret(rows.guid(28));
+  if (!rows.is_null(29) && job.result.empty()) rows.mark_malformed();  // its activity does not have it
   if (rows.malformed()) return corrupt(format("{}: its row is malformed", name_of_job(job)));
   if (status < 0 || status > static_cast<std::int64_t>(core::JobStatus::paused))
     return corrupt(format("{}: status {} does not exist", name_of_job(job), status));
@@ -159,6 +167,7 @@ Status Reader::read_work_of(core::JobState& state) {
   while (rows.next()) {
     core::WorkItem item = work_item(rows, state.job.run, core::ActivitySeq(rows.small(work_columns)));
     if (rows.malformed()) return corrupt(format("work item {} is malformed", item.activity.raw()));
+    share(rows, state, item);
     state.put(std::move(item));
   }
   if (rows.failed()) return error(rows);

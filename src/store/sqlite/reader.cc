@@ -15,7 +15,26 @@ constexpr const char* job_columns =
     "run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, "
     "semaphore,"
     " threshold, completions, next_activity, closed_at, result, reason, priority, keep, remove_at, deadline,"
-    " redrives, data, code, parent_run, parent_activity, parent_request, parent_awaits, secret";
+    " redrives, data, code, parent_run, parent_activity, parent_request, parent_awaits, secret, result_at";
+
+// A result that is the output of one of the job's activities is stored there. A payload that is missing there reads as
+// NULL.
+constexpr const char* result_column =
+    "CASE WHEN result_at IS NULL THEN result ELSE (SELECT o.output FROM activities o WHERE o.run = jobs.run"
+    " AND o.seq = jobs.result_at) END";
+
+// The columns of a job; `bare`: those that may be large are NULL under this condition.
+std::string columns_of_job(const char* bare) {
+  std::string columns = job_columns;
+  for (const auto& [large, value] : {std::pair{" result,", result_column}, {" data,", "data"}}) {
+    const std::string column = *bare == '\0' ? value : format("CASE WHEN {} THEN NULL ELSE {} END", bare, value);
+    columns.replace(columns.find(large), std::strlen(large), format(" {},", column));
+  }
+  if (*bare != '\0')
+    columns.replace(columns.rfind(" result_at"), std::string::npos,
+                    format(" CASE WHEN {} THEN NULL ELSE result_at END", bare));
+  return columns;
+}
 
 // The largest run id of a lane: its sequence part is all ones.
 RunId last_run(core::LaneId lane) { return core::make_run(lane, (std::uint64_t{1} << core::run_sequence_bits) - 1); }
@@ -30,19 +49,11 @@ Result<std::unique_ptr<Reader>> Reader::open(std::unique_ptr<Connection> connect
 }
 
 Status Reader::prepare() {
-  const std::string jobs = format("SELECT {} FROM jobs ", job_columns);
-  const std::string job = jobs + "WHERE run = ?1";
-  std::string names = job_columns;
-  for (const char* large : {" result,", " data,"})
-    names.replace(names.find(large), std::strlen(large),
-                  format(" CASE WHEN ?4 THEN NULL ELSE{} END,", std::string(large, std::strlen(large) - 1)));
+  const std::string job = format("SELECT {} FROM jobs WHERE run = ?1", columns_of_job(""));
+  const std::string names = columns_of_job("?4");
   // The row of a running job, without the columns that may be large.
-  std::string ended = job_columns;
-  for (const char* large : {" result,", " data,"})
-    ended.replace(ended.find(large), std::strlen(large),
-                  format(" CASE WHEN status = {} THEN NULL ELSE{} END,", static_cast<int>(core::JobStatus::running),
-                         std::string(large, std::strlen(large) - 1)));
-  const std::string job_row = format("SELECT {} FROM jobs WHERE run = ?1", ended);
+  const std::string bare_if_it_runs = format("status = {}", static_cast<int>(core::JobStatus::running));
+  const std::string job_row = format("SELECT {} FROM jobs WHERE run = ?1", columns_of_job(bare_if_it_runs.c_str()));
   const struct {
     Statement* statement;
     const char* sql;

@@ -78,6 +78,7 @@ TEST_F(StepTrace, a_closing_step_2_decides_the_hit_with_the_delta_and_adds_the_d
       "SELECT epoch, owner, next_run, next_announcement FROM lanes WHERE lane",
       "UPDATE jobs SET",  // the semaphore, and the hit
       "SELECT ledger FROM message_ledgers WHERE run = ?1 AND",
+      "SELECT 1 FROM activities WHERE run = ?1 AND",  // whether an output changes that others refer to
       "UPDATE activities SET",  // the marks of both ledgers, and the snapshot
       "DELETE FROM inbox",
       "UPDATE store_state SET",
@@ -86,14 +87,14 @@ TEST_F(StepTrace, a_closing_step_2_decides_the_hit_with_the_delta_and_adds_the_d
   EXPECT_EQ(trace(step_2(-1, true)), expected);
   ASSERT_EQ(sql_.size(), expected.size());
   EXPECT_TRUE(has(sql_[4], "semaphore + ?6") && has(sql_[4], "RETURNING ?5 IS NOT NULL AND semaphore = ?9")) << sql_[4];
-  EXPECT_TRUE(has(sql_[6], "closing_ledger = coalesce(?15 + ?17 * 100000000000, closing_ledger)")) << sql_[6];
+  EXPECT_TRUE(has(sql_[7], "closing_ledger = coalesce(?15 + ?17 * 100000000000, closing_ledger)")) << sql_[7];
   EXPECT_EQ(raw("SELECT printf('%015d', closing_ledger) FROM activities"), "000111000000001");
   EXPECT_EQ(raw("SELECT semaphore || ' ' || status FROM jobs"), "0 1");
 }
 
 TEST_F(StepTrace, a_step_2_that_leaves_the_job_open_makes_the_same_statements_and_asks_for_no_answer) {
   const auto seen = trace(step_2(1, false));
-  ASSERT_EQ(seen.size(), 10u);
+  ASSERT_EQ(seen.size(), 11u);
   EXPECT_EQ(seen[4], "UPDATE jobs SET");
   EXPECT_TRUE(has(sql_[4], "semaphore + ?6 <> ?9") && !has(sql_[4], "RETURNING")) << sql_[4];
   EXPECT_EQ(raw("SELECT printf('%015d', closing_ledger) FROM activities"), "000011000000001");
@@ -104,7 +105,7 @@ TEST_F(StepTrace, what_a_closing_leaves_open_is_forgiven_by_one_statement_more) 
   core::Bundle bundle = step_2(3, true);
   std::get<core::JobHead>(bundle.head).semaphore->threshold = 4;
   const auto seen = trace(bundle);
-  ASSERT_EQ(seen.size(), 11u);
+  ASSERT_EQ(seen.size(), 12u);
   EXPECT_EQ(sql_[5], "UPDATE jobs SET semaphore = 0 WHERE run = ?1");
   EXPECT_EQ(raw("SELECT printf('%015d', closing_ledger) FROM activities"), "000111000000001");
   EXPECT_EQ(raw("SELECT semaphore || ' ' || status FROM jobs"), "0 1");

@@ -78,6 +78,7 @@ class Store::Parts final : public TransactionHost {
     if (!writer) return writer.error();
     parts->writer_ = std::move(*writer);
     if (!options.sends_directly) parts->writer_->send_by_outbox();
+    parts->writer_->limit({options.payload_in_row_bytes});
     const auto bytes = parts->writer_->connection().read_number("PRAGMA page_size");
     if (!bytes) return bytes.error();
     parts->frame_bytes_ = static_cast<std::uint64_t>(*bytes) + log_frame_head_bytes;
@@ -157,6 +158,7 @@ class Store::Parts final : public TransactionHost {
     auto writer = Writer::open(std::move(*connection), clock(), lock_);
     if (!writer) return writer.error();
     if (!options_.sends_directly) (*writer)->send_by_outbox();
+    (*writer)->limit({options_.payload_in_row_bytes});
     if (own_names_ == nullptr) {
       auto names = OwnNames::read();
       if (!names) return names.error();

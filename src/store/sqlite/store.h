@@ -44,6 +44,7 @@ struct Options {
   // Sends between jobs and mailboxes go straight into the inbox, in the sender's transaction: one file has all lanes.
   // False: through the outbox, as in stores that cannot.
   bool sends_directly = true;
+  std::size_t payload_in_row_bytes = limits::payload_in_row_bytes;  // of an input; tests keep all of them apart
   bool rings = true;           // notify the owner after a commit; tests play processes that die before that
   bool despite_moves = false;  // opens a file that was moved or is incomplete: for the move itself
 };

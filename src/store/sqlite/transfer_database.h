@@ -25,7 +25,8 @@ inline constexpr SqlTable duplex_stream{
     "id, run, guid, lane, kind, node, place, topic, status, code, number, data, claim, epoch, free_at, claims,"
     " given_back, done"};
 inline constexpr SqlTable job_counts{"job_counts", "", "graph, status, jobs"};  // triggers write it with the jobs
-inline constexpr SqlTable own[] = {lanes, paused_topics, measures, duplex_stream, job_counts};
+inline constexpr SqlTable large_inputs{"large_inputs", "", "run, seq, body"};  // moved with the work items
+inline constexpr SqlTable own[] = {lanes, paused_topics, measures, duplex_stream, job_counts, large_inputs};
 }  // namespace tables
 
 class TransferDatabase {

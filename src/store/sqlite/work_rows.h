@@ -10,13 +10,22 @@
 
 namespace pawl::store::sqlite {
 
-#define PAWL_WORK_COLUMNS \
-  "topic, request, token, worker, epoch, lease_until, runs, input, priority, visible_at, held, once, life, plain_key"
-inline constexpr int work_columns = 14;
+// Wherever the input is stored (input_writer.h). A payload that is missing there reads as NULL.
+#define PAWL_INPUT                                                                                                   \
+  "CASE WHEN input_at IS NULL THEN input"                                                                            \
+  " WHEN input_at >= 0 THEN (SELECT o.output FROM activities o WHERE o.run = activities.run AND o.seq = "           \
+  "activities.input_at)"                                                                                             \
+  " ELSE (SELECT l.body FROM large_inputs l WHERE l.run = activities.run AND l.seq = activities.seq) END"
+#define PAWL_WORK_COLUMNS                                                                                        \
+  "topic, request, token, worker, epoch, lease_until, runs, " PAWL_INPUT ", priority, visible_at, held, once, life," \
+  " plain_key, input_at"
+inline constexpr int work_columns = 15;
+inline constexpr int input_at_column = 14;
+inline constexpr std::int64_t own_large_input = -1;  // stored as input_at
 // What a row without a work item contains instead.
 #define PAWL_NO_WORK                                                                                  \
   "position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"         \
-  " lease_until = NULL, runs = NULL, input = NULL, priority = 0, visible_at = 0, held = 0, once = 0," \
+  " lease_until = NULL, runs = NULL, input = NULL, input_at = NULL, priority = 0, visible_at = 0, held = 0, once = 0," \
   " plain_key = 0, wake_at = 0, life = NULL"
 
 // PAWL_WORK_COLUMNS. The caller checks rows.malformed() afterwards.
@@ -43,6 +52,7 @@ inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activit
       rows.mark_malformed();
   }
   item.plain_key = rows.number(13) != 0;
+  if (!rows.is_null(input_at_column) && item.input.empty()) rows.mark_malformed();  // no empty one is stored elsewhere
   if ((rows.number(11) != 0) != item.life.at_most_once) rows.mark_malformed();
   return item;
 }

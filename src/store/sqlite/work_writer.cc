@@ -42,10 +42,12 @@ Status WorkWriter::prepare(Connection& connection) {
           {&put_work_,
            "UPDATE activities SET position = coalesce(position, ?3), topic = ?4, request = ?5, token = ?6,"
            " worker = ?7, epoch = ?8, lease_until = ?9, runs = ?10, input = ?11, priority = ?12, visible_at = ?13,"
-           " held = ?14, once = ?15, wake_at = ?16, life = ?17, plain_key = ?18 WHERE run = ?1 AND seq = ?2"},
+           " held = ?14, once = ?15, wake_at = ?16, life = ?17, plain_key = ?18, input_at = ?19"
+           " WHERE run = ?1 AND seq = ?2"},
           // ?4: the token was checked before the bundle's first write.
           {&drop_work_, "UPDATE activities SET " PAWL_NO_WORK
-                        " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL AND (?4 OR token = ?3)"},
+                        " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL AND (?4 OR token = ?3)"
+                        " AND input_at IS NOT -1"},
           {&sweep_work_,
            "UPDATE activities INDEXED BY work_by_run SET " PAWL_NO_WORK " WHERE run = ?1 AND request IS NOT NULL"},
           {&read_work_item_,
@@ -208,8 +210,8 @@ Applied WorkWriter::apply(const DeliverReply& delivery) {
   if (answered || delivery.token == core::WorkToken(0) || item->token != delivery.token)
     return stale_item(delivery.activity);
   if (reply->status == core::ReplyStatus::success) {
-    if (drop_work_.run(delivery.run, delivery.activity, delivery.token, false) == Statement::failed)
-      return failed(drop_work_);
+    if (const Checked deleted = delete_item(delivery.run, delivery.activity, delivery.token, false); deleted.failed)
+      return *deleted.failed;
   } else if (core::is_error(reply->status)) {
     await_decision(*item);
     Applied moved = move_item(*item);
@@ -240,19 +242,34 @@ Applied WorkWriter::apply(const AtHand& at, const core::PutWork& write) {
   const core::WorkItem& item = write.item;
   const StoredLife stored(item);
   const std::int64_t position = transaction_.next_position();
+  if (const Checked former = inputs_.drop(at.run(), item.activity); former.failed) return *former.failed;
+  const InputWriter::Place input = inputs_.put(at, item, std::nullopt);
+  if (input.failed) return *input.failed;
   const int changed =
       put_work_.run(at.run(), item.activity, position, item.topic, GuidBytes(item.request), item.token, item.worker,
-                    item.epoch, item.lease_until, item.runs, item.input, item.priority, item.visible_at, item.held,
-                    stored.once, stored.wake_at, stored.life(), item.plain_key);
+                    item.epoch, item.lease_until, item.runs, *input.in_row, item.priority, item.visible_at, item.held,
+                    stored.once, stored.wake_at, stored.life(), item.plain_key, input.at);
   if (changed == Statement::failed) return failed(put_work_);
   if (changed == 0) return contradicts(format("work for activity {}, which does not exist", item.activity.raw()));
   return {};
 }
 
 Applied WorkWriter::apply(const AtHand& at, const core::DropWork& write) {
-  const int dropped = drop_work_.run(at.run(), write.activity, write.token, at.tokens_checked);
-  if (dropped == Statement::failed) return failed(drop_work_);
-  return dropped == 1 || at.tokens_checked ? Applied{} : stale_item(write.activity);
+  const Checked deleted = delete_item(at.run(), write.activity, write.token, at.tokens_checked);
+  if (deleted.failed) return *deleted.failed;
+  return deleted.yes || at.tokens_checked ? Applied{} : stale_item(write.activity);
+}
+
+// Whether the item was there, with this token.
+Checked WorkWriter::delete_item(RunId run, core::ActivitySeq activity, core::WorkToken token, bool token_checked) {
+  int deleted = drop_work_.run(run, activity, token, token_checked);
+  if (deleted == 0) {  // perhaps because of a large input: that goes first
+    const Checked dropped = inputs_.drop(run, activity);
+    if (dropped.failed) return dropped;
+    if (dropped.yes) deleted = drop_work_.run(run, activity, token, token_checked);
+  }
+  if (deleted == Statement::failed) return {false, failed(drop_work_)};
+  return {deleted == 1};
 }
 
 // Its token was compared before the bundle's first write; a reply in the same bundle may have deleted the item since.
@@ -288,7 +305,7 @@ Applied WorkWriter::apply(const AtHand& at, const core::HoldWork& write) {
 
 Applied WorkWriter::sweep(RunId run) {
   if (sweep_work_.run(run) == Statement::failed) return failed(sweep_work_);
-  return {};
+  return inputs_.sweep(run);
 }
 
 }  // namespace pawl::store::sqlite

@@ -10,6 +10,7 @@
 #include "store/sqlite/at_hand.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/inbox_writer.h"
+#include "store/sqlite/input_writer.h"
 #include "store/sqlite/job_writer.h"
 #include "store/sqlite/lane_writer.h"
 #include "store/sqlite/transaction.h"
@@ -19,8 +20,9 @@ namespace pawl::store::sqlite {
 class WorkWriter {
  public:
   // The references must outlive it.
-  WorkWriter(const Clock& clock, Transaction& transaction, LaneWriter& lanes, InboxWriter& inbox, JobWriter& jobs)
-      : clock_(clock), transaction_(transaction), lanes_(lanes), inbox_(inbox), jobs_(jobs) {}
+  WorkWriter(const Clock& clock, Transaction& transaction, LaneWriter& lanes, InboxWriter& inbox, JobWriter& jobs,
+             InputWriter& inputs)
+      : clock_(clock), transaction_(transaction), lanes_(lanes), inbox_(inbox), jobs_(jobs), inputs_(inputs) {}
   Status prepare(Connection& connection);
 
   Applied apply(const ClaimWork& claim);
@@ -43,6 +45,7 @@ class WorkWriter {
     std::optional<core::WorkItem> item;
     std::optional<Applied> failed{};
   };
+  Checked delete_item(RunId run, core::ActivitySeq activity, core::WorkToken token, bool token_checked);
   Applied move_item(const core::WorkItem& item);  // stores everything that may have changed since it was put
   ReadItem read_item(RunId run, core::ActivitySeq activity);
   Checked is_paused(const Topic& topic);
@@ -52,6 +55,7 @@ class WorkWriter {
   LaneWriter& lanes_;
   InboxWriter& inbox_;
   JobWriter& jobs_;
+  InputWriter& inputs_;
   Statement put_work_, drop_work_, sweep_work_, read_work_item_, list_work_, move_work_, hold_work_;
   Statement find_free_work_, find_visible_work_, find_expired_work_;
   Statement find_pause_, count_pauses_, put_pause_, drop_pause_;

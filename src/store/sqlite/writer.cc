@@ -18,8 +18,8 @@ Status Writer::prepare() {
   const auto prepare_also = [&](auto&... parts) {
     ((prepared = prepared ? parts.prepare(connection()) : prepared), ...);
   };
-  prepare_also(lanes_, inbox_, jobs_, work_, activities_, mailboxes_, signal_ids_, outbox_, labels_, removal_, apps_,
-               engines_, duplex_);
+  prepare_also(lanes_, inbox_, jobs_, inputs_, work_, activities_, mailboxes_, signal_ids_, outbox_, labels_, removal_,
+               apps_, engines_, duplex_);
   return prepared;
 }
 

@@ -8,7 +8,7 @@
 //   MailboxWriter   mailboxes                            LabelWriter    labels, measures, announcements
 //   RemovalWriter   the removal of jobs                  AppWriter      deployed apps
 //   SignalIdWriter  signals that are remembered          DuplexWriter   all writes of collation duplex
-//   EngineWriter    engines that share a pool
+//   EngineWriter    engines that share a pool         InputWriter    where inputs are stored
 //
 // What is read from a row is valid for one transaction and dropped with it. One thread at a time (Store::commit's
 // rule).
@@ -31,6 +31,7 @@
 #include "store/sqlite/duplex_writer.h"
 #include "store/sqlite/engine_writer.h"
 #include "store/sqlite/inbox_writer.h"
+#include "store/sqlite/input_writer.h"
 #include "store/sqlite/job_writer.h"
 #include "store/sqlite/label_writer.h"
 #include "store/sqlite/lane_writer.h"
@@ -60,6 +61,10 @@ class Writer {
   Connection& connection() { return transaction_.connection(); }
   // Bundles send through the outbox, as in stores whose lanes are on different nodes.
   void send_by_outbox() { outbox_.send_by_outbox(); }
+  void limit(const PayloadLimits& limits) {
+    jobs_.limit(limits);
+    inputs_.limit(limits);
+  }
   bool sends_directly() const { return outbox_.sends_directly(); }
   std::int64_t row_writes() const { return transaction_.row_writes(); }
   std::int64_t last_commit() const { return transaction_.number(); }  // its number, after a successful commit
@@ -91,8 +96,9 @@ class Writer {
   LaneWriter lanes_;
   InboxWriter inbox_{transaction_};
   JobWriter jobs_{clock_, lanes_, inbox_};
-  WorkWriter work_{clock_, transaction_, lanes_, inbox_, jobs_};
-  ActivityWriter activities_{transaction_, work_};
+  InputWriter inputs_;
+  WorkWriter work_{clock_, transaction_, lanes_, inbox_, jobs_, inputs_};
+  ActivityWriter activities_{transaction_, inputs_, work_};
   MailboxWriter mailboxes_{lanes_, inbox_};
   SignalIdWriter signal_ids_{clock_};
   OutboxWriter outbox_{clock_, lanes_, jobs_, mailboxes_, signal_ids_};

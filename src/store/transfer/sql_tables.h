@@ -25,14 +25,15 @@ inline constexpr SqlTable jobs{
     "run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, semaphore, threshold, "
     "completions,"
     " next_activity, closed_at, result, reason, priority, keep, remove_at, deadline, redrives, data, code, parent_run,"
-    " parent_activity, parent_request, parent_awaits, secret"};
+    " parent_activity, parent_request, parent_awaits, secret",
+    "result_at"};  // SQLite: where the result is stored
 inline constexpr SqlTable activities{"activities",
                                      "run, seq, node, place, parent, ledger, status, code, opened_at, closed_at, "
                                      "output, state, closing_guid, closing_ledger",
                                      // SQLite: the order of rows, and the work item, which is written separately
                                      "id, position, topic, request, token, worker, epoch, lease_until, runs, input, "
                                      "priority, visible_at, held, once, wake_at, life,"
-                                     " plain_key"};
+                                     " plain_key, input_at"};
 inline constexpr SqlTable message_ledgers{"message_ledgers", "run, guid, activity, ledger, output"};
 inline constexpr SqlTable inbox{"inbox", "run, guid, redeliveries, body", "id, position"};  // in their order
 inline constexpr SqlTable timers{"timers", "run, guid, due, redeliveries, body", "id"};

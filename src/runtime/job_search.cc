@@ -20,7 +20,7 @@ namespace {
 using State = ledger::CollationKey::State;
 using Conditions = std::vector<std::pair<std::string, State>>;
 
-constexpr State states[] = {State::skipped, State::released, State::paused, State::completed,
+constexpr State states_of_any[] = {State::skipped, State::released, State::paused, State::completed,
                             State::errored, State::started,  State::pending};
 
 // The clocks of those who submit differ by less than this: no job behind it in a list is from the other side.
@@ -30,7 +30,7 @@ constexpr Duration clocks_differ_max = std::chrono::minutes(1);
 Result<State> parse_state(const std::string& text) {
   if (const auto named = ledger::find_state(text)) return *named;
   std::string known;
-  for (const State state : states) {
+  for (const State state : states_of_any) {
     if (text.size() == 1 && text.front() == ledger::digit_of(state)) return state;
     known += format("{}{} or {}", known.empty() ? "" : ", ", ledger::name_of(state), ledger::digit_of(state));
   }
@@ -98,6 +98,15 @@ class Search {
     return search;
   }
 
+  // What is asked for, of any activity.
+  std::vector<State> states() const {
+    std::vector<State> asked;
+    for (const auto& [activity, state] : conditions_) asked.push_back(state);
+    for (const State state : states_of_any)
+      if (key_ && key_->text().find(ledger::digit_of(state)) != std::string::npos) asked.push_back(state);
+    return asked;
+  }
+
   Result<bool> matches(const core::JobRow& row) {
     if (!filter_.graph.empty() && row.graph.name.raw() != filter_.graph) return false;
     if (!is_in(row.created_at, filter_.since, filter_.until)) return false;
@@ -147,8 +156,9 @@ class Search {
 
   bool stands_at(const core::JobState& state, const Graph& graph) const {
     for (const core::Activity& activity : state.activities()) {
-      const bool here =
-          activity.status == core::ActivityStatus::open || activity.status == core::ActivityStatus::errored;
+      // What a completed job left open holds up nothing.
+      const bool open = activity.status == core::ActivityStatus::open && state.job.status != core::JobStatus::completed;
+      const bool here = open || activity.status == core::ActivityStatus::errored;
       if (here && name_in(&graph, activity.node).raw() == filter_.activity) return true;
     }
     return false;
@@ -162,14 +172,31 @@ class Search {
   std::map<std::pair<std::string, std::uint32_t>, Patterns> patterns_;  // by graph and version
 };
 
+// Leaves out the jobs that cannot match, as far as their status or an error of theirs says so. False: none can.
+bool narrow(store::JobQuery& query, const JobFilter& filter, const std::vector<State>& states) {
+  const auto only = [&query](bool (*may_match)(core::JobStatus)) {
+    if (query.statuses.empty()) query.statuses.assign(std::begin(store::all_statuses), std::end(store::all_statuses));
+    std::erase_if(query.statuses, [&](core::JobStatus status) { return !may_match(status); });
+    return !query.statuses.empty();
+  };
+  // A job that completed has no reason, and no attempt that failed last: the others are few.
+  if (!filter.error.empty() || filter.code != 0)
+    if (!only([](core::JobStatus status) { return status != core::JobStatus::completed; })) return false;
+  query.completed_errored_only = !filter.activity.empty();
+  for (const State state : states) {
+    const bool of_open_jobs = state == State::pending || state == State::started || state == State::paused;
+    if (of_open_jobs && !only([](core::JobStatus status) { return !core::is_closed(status); })) return false;
+    query.completed_errored_only = query.completed_errored_only || state == State::errored;
+  }
+  return true;
+}
+
 Result<store::JobQuery> query_of(const JobFilter& filter) {
   store::JobQuery query;
   if (!filter.name_space.empty()) query.filter.name_space = Namespace(filter.name_space);
   for (const JobStatus status : filter.status) query.statuses.push_back(core_status(status));
-  // A job that completed has no reason, and no attempt that failed last: the others are few.
-  if (filter.status.empty() && !filter.error.empty())
-    query.statuses = {core::JobStatus::running, core::JobStatus::failed, core::JobStatus::interrupted,
-                      core::JobStatus::parked, core::JobStatus::paused};
+  query.filter.ended_since = filter.ended_since;
+  query.filter.ended_until = filter.ended_until;
   query.filter.names_only = filter.without_data;
   if (filter.label) {
     if (filter.graph.empty()) return Error{ErrorCode::invalid, "a search by label needs the name of the graph (graph)"};
@@ -191,6 +218,7 @@ Status each_row(store::Store& store, const GraphCatalog& graphs, const JobFilter
   if (!search) return search.error();
   auto query = query_of(filter);
   if (!query) return query.error();
+  if (!narrow(*query, filter, search->states())) return {};
   const bool down = filter.order == JobOrder::newest_first;
   const auto order = down ? store::ListOrder::newest_first : store::ListOrder::oldest_first;
   const Instant since = query->since, until = query->until;

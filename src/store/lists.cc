@@ -25,21 +25,17 @@ Result<std::optional<Row>> next_of(LaneMerge<Row>& merge, Cursor& cursor, std::u
 std::uint64_t place_of_job(const core::JobRow& row) { return sequence_of(row.run); }
 std::uint64_t place_of_announcement(const AnnouncementRow& row) { return row.seq; }
 
-constexpr core::JobStatus all_statuses[] = {core::JobStatus::running, core::JobStatus::completed,
-                                            core::JobStatus::failed,  core::JobStatus::interrupted,
-                                            core::JobStatus::parked,  core::JobStatus::paused};
-
 // A page of one lane. A store finds the jobs of one status: those of several are merged by their runs, which is the
 // order of the lane, so that one place in the lane says how far a reader is.
-Result<std::vector<core::JobRow>> read_page(Queries& store, ListQuery query,
-                                            const std::vector<core::JobStatus>& statuses) {
-  if (statuses.empty()) return store.list_jobs(query);
+Result<std::vector<core::JobRow>> read_page(Queries& store, ListQuery query, const JobQuery& asked) {
+  if (asked.statuses.empty()) return store.list_jobs(query);
   const auto goes_before = [&](const core::JobRow& a, const core::JobRow& b) {
     return query.direction == Direction::up ? a.run < b.run : b.run < a.run;
   };
   std::vector<core::JobRow> rows;
-  for (const core::JobStatus status : statuses) {
+  for (const core::JobStatus status : asked.statuses) {
     query.status = status;
+    query.errored_only = asked.completed_errored_only && status == core::JobStatus::completed;
     auto some = store.list_jobs(query);
     if (!some) return some.error();
     std::vector<core::JobRow> merged;
@@ -96,7 +92,7 @@ Result<JobList> JobList::begin(Queries& store, JobQuery asked, ListOrder order, 
     }
   }
   asked.filter.direction = down ? Direction::down : Direction::up;
-  if (asked.filter.graph && asked.statuses.empty())
+  if ((asked.filter.graph || asked.completed_errored_only) && asked.statuses.empty())
     asked.statuses.assign(std::begin(all_statuses), std::end(all_statuses));
   LaneMerge<core::JobRow> merge(
       {[&store, asked = std::move(asked)](core::LaneId lane, std::uint64_t place, std::size_t rows_max) {
@@ -104,7 +100,7 @@ Result<JobList> JobList::begin(Queries& store, JobQuery asked, ListOrder order, 
          query.lane = lane;
          query.after = core::make_run(lane, place);
          query.rows_max = rows_max;
-         return read_page(store, std::move(query), asked.statuses);
+         return read_page(store, std::move(query), asked);
        },
        place_of_job,
        [down](const core::JobRow& a, const core::JobRow& b) {

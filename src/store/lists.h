@@ -23,10 +23,16 @@
 
 namespace pawl::store {
 
+inline constexpr core::JobStatus all_statuses[] = {core::JobStatus::running, core::JobStatus::completed,
+                                                   core::JobStatus::failed,  core::JobStatus::interrupted,
+                                                   core::JobStatus::parked,  core::JobStatus::paused};
+
 // Which jobs a list has.
 struct JobQuery {
   ListQuery filter;                         // its status, lane, bound and number of rows are set by the list
   std::vector<core::JobStatus> statuses{};  // any of these; none: all
+  // Of the jobs that completed, those with an activity that errored, and perhaps others.
+  bool completed_errored_only = false;
   // Jobs that were made in this time, and perhaps others: the list begins near it. 0: no bound.
   Instant since{}, until{};
 };

@@ -72,6 +72,9 @@ struct ListQuery {
     bool open_only = false;
   };
   std::optional<Labelled> label{};
+  // These two narrow the search of a store that can do that; others return more jobs, so the caller looks at each.
+  bool errored_only = false;          // jobs with an activity that errored
+  Instant ended_since{}, ended_until{};  // jobs that ended then: not before, and before; 0: no bound
   bool names_only = false;  // rows without data and result, which may be large
   core::LaneId lane{0};     // 0: all lanes
   Direction direction = Direction::up;

@@ -123,6 +123,32 @@ TEST_P(Counts, lists_begin_near_the_time_that_is_asked_for) {
   EXPECT_LE(down.size(), 6u) << "what is newer is not read";
 }
 
+// A store may find more than what these two ask for, and never less.
+TEST_P(Counts, narrower_searches_leave_out_no_job) {
+  std::vector<Instant> ends;
+  std::vector<RunId> runs;
+  for (int i = 0; i < 6; ++i) {
+    runs.push_back(submit_of("g", format("{}", i), i % 2 == 0 ? lane_ : other_lane_));
+    close(runs.back(), i == 4 ? Status::failed : Status::completed);
+    const auto row = store_->read_job(runs.back());
+    ASSERT_TRUE(row && *row);
+    ends.push_back((*row)->state.job.closed_at);
+  }
+  const auto has = [](const Ids& found, const std::string& id) {
+    return std::find(found.begin(), found.end(), id) != found.end();
+  };
+  JobQuery query;
+  query.filter.ended_since = ends[2];
+  query.filter.ended_until = ends[4];
+  for (const ListOrder order : {ListOrder::oldest_first, ListOrder::newest_first}) {
+    const Ids found = ids(query, order);
+    EXPECT_TRUE(has(found, "2") && has(found, "3"));
+  }
+  JobQuery errored;
+  errored.completed_errored_only = true;
+  EXPECT_TRUE(has(ids(errored, ListOrder::newest_first), "4")) << "it failed";
+}
+
 TEST_P(Counts, rows_without_data_have_everything_else) {
   const RunId run = submit("a");
   end(run);

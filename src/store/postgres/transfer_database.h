@@ -111,6 +111,9 @@ class TransferDatabase {
         connection_.run(remember("move_identity", "UPDATE store_state SET store_id = $1::bytea"), Params::of(id));
     return done ? Status{} : Status{error_of(done.failure())};
   }
+  Status put_start_key(const transfer::StartKey& one) {
+    return put(transfer::tables::start_keys, one.name_space, one.id, one.run, one.expires_at);
+  }
   Status put_lane(const transfer::Lane& lane) {
     auto done = put(tables::lanes, lane.lane, lane.pool, lane.epoch, std::string());
     return done ? put(tables::lane_numbers, lane.lane, lane.next_run, lane.next_announcement, 1) : done;

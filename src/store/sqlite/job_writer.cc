@@ -38,6 +38,8 @@ std::optional<std::uint32_t> count_new(const core::Bundle& bundle, std::uint32_t
 }  // namespace
 
 Status JobWriter::prepare(Connection& connection) {
+  const auto keys = keys_.prepare(connection);
+  if (!keys) return keys;
   // step_job is put_job for a job that continues; share_data is step_job with new data.
   return prepare_each(
       connection,
@@ -58,10 +60,6 @@ Status JobWriter::prepare(Connection& connection) {
           // A closed job has no open obligations, whatever the step that closed it left.
           {&forgive_rest_, "UPDATE jobs SET semaphore = 0 WHERE run = ?1"},
           {&read_guard_, "SELECT rev, bundle, semaphore, completions, status, next_activity FROM jobs WHERE run = ?1"},
-          {&put_start_key_,
-           "INSERT INTO start_keys (namespace, job_id, run) VALUES (?1, ?2, ?3)"
-           " ON CONFLICT DO UPDATE SET run = excluded.run, expires_at = 0"},
-          {&find_start_key_, "SELECT run, expires_at FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
           {&put_new_job_,
            "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle,"
            " status, semaphore, threshold, completions, next_activity, closed_at, result, reason, priority, keep,"
@@ -79,17 +77,12 @@ Status JobWriter::prepare(Connection& connection) {
 Applied JobWriter::begin(const Submit& submit, const std::optional<core::ParentLink>& parent) {
   const Checked lane = lanes_.exists(submit.lane);
   if (lane.failed) return *lane.failed;
-  RunId holder(0);
+  StartKeys::Key held;
+  const int code = keys_.find(submit.name_space, submit.id, held);
+  if (code != SQLITE_OK) return Applied{code, false, {}};
+  const RunId holder = held.run;
   KeyHolder key;
-  {
-    Rows rows = find_start_key_.query(submit.name_space, submit.id);
-    if (rows.next()) {
-      holder = RunId(rows.word(0));
-      const Instant expires_at = Instant::from_micros(rows.number(1));
-      key.over = expires_at != Instant() && expires_at <= clock_.now();
-    }
-    if (rows.failed()) return failed(rows);
-  }
+  key.over = held.expires_at != Instant() && held.expires_at <= clock_.now();
   if (is_outrun(submit, holder)) return refused(OutcomeKind::conflict, outrun());
   if (holder != RunId(0)) {
     if (submit.reuse != Reuse::never) {
@@ -104,18 +97,20 @@ Applied JobWriter::begin(const Submit& submit, const std::optional<core::ParentL
     }
   }
   if (!lane.yes) return no_lane(submit.lane);
-  Applied applied = make(submit, parent, lanes_.next_run(submit.lane));
+  Applied applied = make(submit, parent, lanes_.next_run(submit.lane), held);
   if (!is_done(applied) || !key.open) return applied;
   applied.outcome.answer = answer::Run{applied.outcome.run(), holder};
   const Applied told = inbox_.put(holder, replaced_message(applied.outcome.run()));
   return told.code == SQLITE_OK ? applied : told;
 }
 
-Applied JobWriter::make(const Submit& submit, const std::optional<core::ParentLink>& parent, RunId run) {
+Applied JobWriter::make(const Submit& submit, const std::optional<core::ParentLink>& parent, RunId run,
+                        const StartKeys::Key& held) {
   Applied applied;
   applied.wrote = true;
   applied.outcome.answer = answer::Run{run};
-  if (put_start_key_.run(submit.name_space, submit.id, run) == Statement::failed) return failed(put_start_key_);
+  if (const int code = keys_.put(submit.name_space, submit.id, run, held); code != SQLITE_OK)
+    return Applied{code, false, {}};
   std::optional<RunId> parent_run;
   std::optional<core::ActivitySeq> parent_activity;
   std::optional<GuidBytes> parent_request;
@@ -145,20 +140,20 @@ Applied JobWriter::make(const Submit& submit, const std::optional<core::ParentLi
 Applied JobWriter::take_id(const Namespace& name_space, const JobId& id, core::LaneId lane_id) {
   const Checked lane = lanes_.exists(lane_id);
   if (lane.failed) return *lane.failed;
-  {
-    Rows rows = find_start_key_.query(name_space, id);
-    if (rows.next()) {
-      Applied taken = refused(OutcomeKind::exists, "");
-      taken.outcome.answer = answer::Run{RunId(rows.word(0))};
-      return taken;
-    }
-    if (rows.failed()) return failed(rows);
+  StartKeys::Key held;
+  int code = keys_.find(name_space, id, held);
+  if (code != SQLITE_OK) return Applied{code, false, {}};
+  if (held.run != RunId(0)) {
+    Applied taken = refused(OutcomeKind::exists, "");
+    taken.outcome.answer = answer::Run{held.run};
+    return taken;
   }
   if (!lane.yes) return no_lane(lane_id);
   Applied applied{SQLITE_OK, true, {}};
   const RunId run = lanes_.next_run(lane_id);
   applied.outcome.answer = answer::Run{run};
-  if (put_start_key_.run(name_space, id, run) == Statement::failed) return failed(put_start_key_);
+  code = keys_.put(name_space, id, run, held);
+  if (code != SQLITE_OK) return Applied{code, false, {}};
   return applied;
 }
 
@@ -185,14 +180,11 @@ Applied JobWriter::deliver(RunId run, const core::Message& message) {
 }
 
 Applied JobWriter::deliver(const core::JobKey& key, const core::Message& message) {
-  RunId holder(0);
-  {
-    Rows rows = find_start_key_.query(key.name_space, key.id);
-    if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
-    holder = RunId(rows.word(0));
-  }
-  Applied applied = deliver(holder, message);
-  applied.outcome.answer = answer::Run{holder};
+  StartKeys::Key held;
+  const int code = keys_.find(key.name_space, key.id, held);
+  if (code != SQLITE_OK || held.run == RunId(0)) return Applied{code, false, {}};
+  Applied applied = deliver(held.run, message);
+  applied.outcome.answer = answer::Run{held.run};
   return applied;
 }
 

@@ -12,6 +12,7 @@
 #include "store/sqlite/inbox_writer.h"
 #include "store/sqlite/lane_writer.h"
 #include "store/sqlite/payload_limits.h"
+#include "store/sqlite/start_keys.h"
 
 namespace pawl::store::sqlite {
 
@@ -20,6 +21,7 @@ class JobWriter {
   // The references must outlive it.
   JobWriter(const Clock& clock, LaneWriter& lanes, InboxWriter& inbox) : clock_(clock), lanes_(lanes), inbox_(inbox) {}
   Status prepare(Connection& connection);
+  void forget() { keys_.forget(); }
 
   Applied apply(const Submit& submit) { return begin(submit, std::nullopt); }
   // `exists`: with the run that has the id.
@@ -44,14 +46,16 @@ class JobWriter {
   void limit(const PayloadLimits& limits) { limits_ = limits; }
 
  private:
-  Applied make(const Submit& submit, const std::optional<core::ParentLink>& parent, RunId run);
+  Applied make(const Submit& submit, const std::optional<core::ParentLink>& parent, RunId run,
+               const StartKeys::Key& held);
 
   const Clock& clock_;
   LaneWriter& lanes_;
   InboxWriter& inbox_;
   PayloadLimits limits_;
+  StartKeys keys_;
   Statement step_job_, share_data_, put_job_, forgive_rest_, read_guard_;
-  Statement put_start_key_, find_start_key_, put_new_job_, read_status_, read_parent_;
+  Statement put_new_job_, read_status_, read_parent_;
 };
 
 }  // namespace pawl::store::sqlite

@@ -34,6 +34,10 @@ inline constexpr std::size_t freed_per_dequeue_max = 1'000;      // messages tha
 inline constexpr int read_tries = 4;  // of a group, before the operation whose page cannot be read is refused
 inline constexpr std::chrono::milliseconds read_retry_min{5};   // doubled at each try
 inline constexpr std::size_t unreadable_per_group_max = 16;     // operations refused for it; with more the group waits
+inline constexpr std::size_t few_rows = 2'000;                  // an index with fewer rows for a search is read first
+inline constexpr std::size_t filters_per_commit = 8;             // of the ids that are taken, read from the file
+inline constexpr std::size_t filter_rows_per_commit = 2'048;     // read to make one,
+inline constexpr std::size_t filter_rows_per_commit_behind = 16'384;  // and while several are missing
 inline constexpr std::size_t problems_max = 20;                 // lines of a verify() report
 inline constexpr std::chrono::milliseconds owner_retry_min{1};  // doubled at each try
 inline constexpr int owner_retries = 8;                         // after a report that the owner is gone

@@ -3,6 +3,7 @@
 #include "store/lists.h"
 
 #include "store/sqlite/file_test.h"
+#include "store/sqlite/limits.h"
 #include "store/sqlite/open.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/schema.h"
@@ -25,8 +26,15 @@ class ListsTest : public FileTest {
         "UPDATE lanes SET next_run = {} + 1",
         from, to, to));
   }
+  std::unique_ptr<Reader> reader_again() {
+    auto connection = open_file(path(), {}, migrations());
+    EXPECT_TRUE(connection) << to_string(connection.error());
+    auto reader = Reader::open(std::move(*connection));
+    EXPECT_TRUE(reader);
+    return std::move(*reader);
+  }
   // The instructions that SQLite runs for one page.
-  std::int64_t cost(Reader& reader, ListQuery query) {
+  std::int64_t cost(Reader& reader, ListQuery query, std::size_t found = 10) {
     std::int64_t count = 0;
     const auto tick = [](void* counter) {
       ++*static_cast<std::int64_t*>(counter);
@@ -37,7 +45,7 @@ class ListsTest : public FileTest {
     const auto rows = reader.list_jobs(query);
     sqlite3_progress_handler(reader.connection().handle(), 0, nullptr, nullptr);
     EXPECT_TRUE(rows);
-    EXPECT_EQ(rows->size(), 10u);
+    EXPECT_EQ(rows->size(), found);
     return count;
   }
 };
@@ -73,6 +81,116 @@ TEST_F(ListsTest, a_page_costs_a_page_with_every_filter) {
   const auto many = measure(20'000);
   for (std::size_t i = 0; i < few.size(); ++i)
     EXPECT_LT(many[i], few[i] * 3 / 2) << "query " << i / 2 << (i % 2 == 0 ? " up" : " down") << " of " << few[i];
+}
+
+// Claim: what few jobs have, or none, is found without a look at the others. Each query is measured beside 400 and
+// beside 20,000 jobs that it does not ask for.
+TEST_F(ListsTest, what_few_jobs_have_costs_the_same_beside_many) {
+  open_bench();
+  fill(1, 400);
+  raw("UPDATE jobs SET graph = 'rare', closed_at = 900000 WHERE run IN ((2 << 47) + 14, (2 << 47) + 15);"
+      "UPDATE jobs SET namespace = 'aside' WHERE run = (2 << 47) + 16;"
+      "INSERT INTO activities (run, seq, node, place, ledger, status, code, opened_at, closed_at)"
+      " VALUES ((2 << 47) + 17, 0, 1, '', 0, 2, 500, 0, 0), ((2 << 47) + 17, 1, 2, '', 0, 2, 500, 0, 0),"
+      " ((2 << 47) + 18, 0, 1, '', 0, 1, 200, 0, 0)");
+  store_.reset();
+  const auto reader = reader_again();
+  using core::JobStatus;
+  struct Asked {
+    ListQuery query;
+    std::size_t found;
+  };
+  std::vector<Asked> all(7);
+  all[0].query.errored_only = true;
+  all[0].found = 1;  // once, although two of its activities errored
+  all[1].query.ended_since = Instant::from_micros(500'000);
+  all[1].found = 2;
+  all[2].query.ended_until = Instant::from_micros(3);
+  all[2].found = 2;
+  all[3].query.graph = GraphName("g");
+  all[3].query.name_space = Namespace("aside");
+  all[3].query.status = JobStatus::completed;
+  all[3].found = 1;
+  all[4].query.graph = GraphName("rare");
+  all[4].query.name_space = Namespace("two");
+  all[4].query.status = JobStatus::completed;
+  all[4].found = 1;
+  all[5].query.name_space = Namespace("one");
+  all[5].query.label = ListQuery::Labelled{GraphName("g"), "side", "north", std::nullopt};
+  all[5].query.status = JobStatus::parked;
+  all[5].found = 0;
+  all[6].query.ended_since = Instant::from_micros(500'000);
+  all[6].query.graph = GraphName("rare");
+  all[6].query.name_space = Namespace("one");
+  all[6].query.status = JobStatus::completed;
+  all[6].found = 1;
+  const auto measure = [&] {
+    std::vector<std::int64_t> costs;
+    for (Asked one : all)
+      for (const Direction direction : {Direction::up, Direction::down}) {
+        one.query.direction = direction;
+        one.query.lane = core::LaneId(2);
+        one.query.after = direction == Direction::up ? RunId(0) : core::make_run(core::LaneId(3), 0);
+        costs.push_back(cost(*reader, one.query, one.found));
+      }
+    return costs;
+  };
+  const auto few = measure();
+  fill(401, 20'000);
+  const auto many = measure();
+  // A look at an index that turns out to have many rows for the search stops after limits::few_rows of them.
+  constexpr std::int64_t a_look = 10 * limits::few_rows;
+  for (std::size_t i = 0; i < few.size(); ++i)
+    EXPECT_LT(many[i], few[i] * 3 / 2 + a_look) << "query " << i / 2 << (i % 2 == 0 ? " up of " : " down of ") << few[i];
+}
+
+// Claim: whichever index a search takes, it finds the same jobs, in the same order.
+TEST_F(ListsTest, a_search_finds_the_same_jobs_by_every_index) {
+  open_bench();
+  fill(1, 6'000);
+  raw("UPDATE jobs SET namespace = 'one', status = 4 WHERE run & 1023 = 8");
+  store_.reset();
+  const auto reader = reader_again();
+  const auto ids = [&](const ListQuery& asked, const char* sql) {
+    for (const Direction direction : {Direction::up, Direction::down}) {
+      ListQuery query = asked;
+      query.direction = direction;
+      query.rows_max = 100'000;
+      query.after = direction == Direction::up ? RunId(0) : RunId(~std::uint64_t{0});
+      const auto rows = reader->list_jobs(query);
+      ASSERT_TRUE(rows);
+      std::string found;
+      for (const core::JobRow& row : *rows) found += row.id.raw() + " ";
+      const char* order = direction == Direction::up ? "ASC" : "DESC";
+      std::string expected = raw(format("SELECT coalesce(group_concat(job_id, ' '), '') || ' ' FROM (SELECT job_id FROM"
+                                        " jobs WHERE {} ORDER BY run {})", sql, order));
+      if (expected == " ") expected.clear();
+      EXPECT_EQ(found, expected) << sql;
+    }
+  };
+  ListQuery parked;  // few of the namespace
+  parked.name_space = Namespace("one");
+  parked.graph = GraphName("g");
+  parked.status = core::JobStatus::parked;
+  ids(parked, "namespace = 'one' AND status = 4");
+  ListQuery completed = parked;  // many of it
+  completed.status = core::JobStatus::completed;
+  ids(completed, "namespace = 'one' AND status = 1");
+  ListQuery labelled;  // few of the status
+  labelled.name_space = Namespace("one");
+  labelled.status = core::JobStatus::parked;
+  labelled.label = ListQuery::Labelled{GraphName("g"), "side", "north", std::nullopt};
+  ids(labelled, "namespace = 'one' AND status = 4 AND run IN (SELECT run FROM labels WHERE namespace = 'one')");
+  labelled.label->key = "k";
+  ids(labelled, "namespace = 'one' AND status = 4 AND run IN (SELECT run FROM labels WHERE namespace = 'one')");
+  labelled.label->key = "no such key";
+  ids(labelled, "0");
+  ListQuery ended;  // few in that time
+  ended.ended_since = Instant::from_micros(100);
+  ended.ended_until = Instant::from_micros(300);
+  ids(ended, "closed_at >= 100 AND closed_at < 300");
+  ended.status = core::JobStatus::failed;
+  ids(ended, "closed_at >= 100 AND closed_at < 300 AND status = 2");
 }
 
 TEST_F(ListsTest, announcements_of_an_older_file_keep_their_numbers_and_go_on_behind_them) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/format.h"
+#include "store/sqlite/limits.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/run_range.h"
 
@@ -30,6 +31,19 @@ std::string labelled(const std::string& columns, const char* order, const char* 
       " WHERE (?10 IS NULL OR status = ?10) AND (NOT ?11 OR status NOT BETWEEN 1 AND 3)"
       " ORDER BY labelled {} LIMIT ?3",
       columns, index, of_key, in_reach, order);
+}
+
+// The jobs that `candidates` names; their rows are checked for the rest. ?5: namespace, ?6: graph, ?7: status.
+std::string of_these(const std::string& columns, const char* order, const char* candidates) {
+  return format(
+      "SELECT {} FROM ({}) CROSS JOIN jobs ON run = candidate WHERE {} AND (?5 IS NULL OR namespace = ?5)"
+      " AND (?6 IS NULL OR graph = ?6) AND (?7 IS NULL OR status = ?7) ORDER BY candidate {} LIMIT ?3",
+      columns, candidates, in_reach, order);
+}
+
+// Whether an index has few entries for a condition: as many as can be read for every page. ?1: how many at most.
+std::string number_of(const char* rows) {
+  return format("SELECT count(*) FROM (SELECT 1 FROM jobs {} LIMIT ?1)", rows);
 }
 
 struct Reach {
@@ -66,15 +80,78 @@ Status Reader::prepare_lists(const std::string& columns) {
                                    "graph = ?5 AND status = ?6 AND (?7 IS NULL OR namespace = ?7) AND")},
         {&lists.labelled, labelled(columns, order, "INDEXED BY labels_by_value", "?9 IS NULL")},
         {&lists.labelled_key, labelled(columns, order, "", "key = ?9")},
+        {&lists.errored, of_these(columns, order,
+                                  "SELECT DISTINCT run AS candidate FROM activities INDEXED BY activities_errored"
+                                  " WHERE status = 2 AND run BETWEEN ?1 AND ?2")},
+        {&lists.ended, of_these(columns, order,
+                                "SELECT run AS candidate FROM jobs INDEXED BY jobs_by_end"
+                                " WHERE closed_at <> 0 AND closed_at >= ?8 AND closed_at < ?9")},
+        {&lists.few_of_both, of_these(columns, order,
+                                      "SELECT run AS candidate FROM jobs INDEXED BY jobs_by_namespace_and_status"
+                                      " WHERE namespace = ?5 AND status = ?7 AND run BETWEEN ?1 AND ?2")},
+        {&lists.labelled_of_graph,
+         of_these(columns, order,
+                  "SELECT run AS candidate FROM jobs INDEXED BY jobs_by_graph"
+                  " WHERE graph = ?6 AND status = ?7 AND run BETWEEN ?1 AND ?2"
+                  " AND EXISTS (SELECT 1 FROM labels INDEXED BY labels_by_run WHERE labels.run = jobs.run"
+                  " AND namespace = ?5 AND graph = ?6 AND name = ?8 AND value = ?9 AND (?10 IS NULL OR key = ?10))")},
     };
     for (const auto& entry : entries) {
       const int rc = entry.statement->prepare(connection_->handle(), entry.sql.c_str());
       if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
     }
   }
-  const int rc = lane_ends_.prepare(connection_->handle(), "SELECT lane, next_run FROM lanes ORDER BY lane");
-  if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
+  const struct {
+    Statement* statement;
+    std::string sql;
+  } entries[] = {
+      {&lane_ends_, "SELECT lane, next_run FROM lanes ORDER BY lane"},
+      {&few_end_, number_of("INDEXED BY jobs_by_end WHERE closed_at <> 0 AND closed_at >= ?2 AND closed_at < ?3")},
+      {&few_of_graph_, number_of("INDEXED BY jobs_by_graph WHERE graph = ?2 AND status = ?3")},
+      {&few_of_both_, number_of("INDEXED BY jobs_by_namespace_and_status WHERE namespace = ?2 AND status = ?3")},
+  };
+  for (const auto& entry : entries) {
+    const int rc = entry.statement->prepare(connection_->handle(), entry.sql.c_str());
+    if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
+  }
   return {};
+}
+
+bool Reader::are_few(Rows rows) { return rows.next() && rows.word(0) < limits::few_rows; }
+
+// By the index that has the fewest rows for it, as far as that is cheap to know.
+Rows Reader::find_jobs(Lists& lists, const ListQuery& query, std::int64_t first, std::int64_t last) {
+  const auto& space = query.name_space;
+  const auto& status = query.status;
+  const auto& graph = query.graph;
+  const std::size_t most = query.rows_max;
+  const bool names = query.names_only;
+  const auto few = [&](Statement& statement, const auto&... values) {
+    return are_few(statement.query(limits::few_rows, values...));
+  };
+  if (const auto& label = query.label) {
+    if (status && !label->open_only && few(few_of_graph_, label->graph, *status))
+      return lists.labelled_of_graph.query(first, last, most, names, *space, label->graph, *status, label->name,
+                                           label->value, label->key);
+    Statement& by_label = label->key ? lists.labelled_key : lists.labelled;
+    return by_label.query(first, last, most, names, *space, label->graph, label->name, label->value, label->key, status,
+                          label->open_only);
+  }
+  if (query.ended_since != Instant() || query.ended_until != Instant()) {
+    const Instant until = query.ended_until == Instant()
+                              ? Instant::from_micros(std::numeric_limits<std::int64_t>::max())
+                              : query.ended_until;
+    if (few(few_end_, query.ended_since, until))
+      return lists.ended.query(first, last, most, names, space, graph, status, query.ended_since, until);
+  }
+  if (query.errored_only) return lists.errored.query(first, last, most, names, space, graph, status);
+  if (graph && space && few(few_of_both_, *space, *status))
+    return lists.few_of_both.query(first, last, most, names, space, graph, status);
+  if (graph) return lists.of_graph.query(first, last, most, names, *graph, *status, space);
+  if (space && status) return lists.of_both.query(first, last, most, names, *space, *status);
+  if (space) return lists.of_namespace.query(first, last, most, names, *space);
+  if (status) return lists.of_status.query(first, last, most, names, *status);
+  return lists.all.query(first, last, most, names);
 }
 
 Result<std::vector<LaneEnd>> Reader::read_lane_ends() {
@@ -91,24 +168,11 @@ Result<std::vector<LaneEnd>> Reader::read_lane_ends() {
 
 Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
   std::vector<core::JobRow> found;
-  const auto& space = query.name_space;
-  const auto& status = query.status;
-  const auto& label = query.label;
-  if (label && !space) return Error{ErrorCode::invalid, "a search by label needs a namespace"};
-  Lists& lists = lists_[static_cast<std::size_t>(query.direction)];
+  if (query.label && !query.name_space) return Error{ErrorCode::invalid, "a search by label needs a namespace"};
+  if (query.graph && !query.label && !query.status)
+    return Error{ErrorCode::invalid, "a search by graph needs a status"};
   const Reach reach = reach_of(query);
-  const std::size_t most = query.rows_max;
-  const bool names = query.names_only;
-  Statement& by_label = label && label->key ? lists.labelled_key : lists.labelled;
-  const bool of_graph = query.graph && !label;
-  if (of_graph && !status) return Error{ErrorCode::invalid, "a search by graph needs a status"};
-  Rows rows = label      ? by_label.query(reach.first, reach.last, most, names, *space, label->graph, label->name,
-                                          label->value, label->key, status, label->open_only)
-              : of_graph ? lists.of_graph.query(reach.first, reach.last, most, names, *query.graph, *status, space)
-              : space && status ? lists.of_both.query(reach.first, reach.last, most, names, *space, *status)
-              : space           ? lists.of_namespace.query(reach.first, reach.last, most, names, *space)
-              : status          ? lists.of_status.query(reach.first, reach.last, most, names, *status)
-                                : lists.all.query(reach.first, reach.last, most, names);
+  Rows rows = find_jobs(lists_[static_cast<std::size_t>(query.direction)], query, reach.first, reach.last);
   while (rows.next()) {
     auto row = job_row(rows);
     if (row) {

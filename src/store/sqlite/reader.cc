@@ -64,7 +64,12 @@ Status Reader::prepare() {
       {&last_commit_, "SELECT commits FROM store_state WHERE id = 1"},
       {&pool_, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
       {&lane_, "SELECT epoch, owner FROM lanes WHERE lane = ?1"},
-      {&run_, "SELECT run FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
+      // Part by part, the newest first (start_keys.h).
+      {&run_,
+       "WITH RECURSIVE parts (part) AS (SELECT max(part) FROM start_keys UNION ALL"
+       " SELECT (SELECT max(k.part) FROM start_keys k WHERE k.part < parts.part) FROM parts WHERE part IS NOT NULL)"
+       " SELECT run FROM parts CROSS JOIN start_keys k ON k.part = parts.part AND namespace = ?1 AND job_id = ?2"
+       " LIMIT 1"},
       {&mailbox_of_key_, "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
       {&job_, job.c_str()},
       {&job_row_, job_row.c_str()},

@@ -102,6 +102,9 @@ class Reader {
 
   // read_list.cc: the columns of a job's row; ?4: without those that may be large.
   Status prepare_lists(const std::string& columns);
+  struct Lists;
+  Rows find_jobs(Lists& lists, const ListQuery& query, std::int64_t first, std::int64_t last);
+  bool are_few(Rows rows);
   // read_counts.cc
   Status prepare_counts();
   // read_label.cc
@@ -131,9 +134,10 @@ class Reader {
   Statement outbox_;
   struct Lists {
     Statement all, of_namespace, of_status, of_both, of_graph, labelled, labelled_key;
+    Statement errored, ended, labelled_of_graph, few_of_both;
   };
   std::array<Lists, 2> lists_;  // by direction
-  Statement lane_ends_;
+  Statement lane_ends_, few_end_, few_of_graph_, few_of_both_;
   Statement job_counts_, topic_work_, engines_;
   Statement measures_, announcements_, announcements_of_topic_, announcements_of_run_;
   DuplexReads duplex_;

@@ -16,12 +16,18 @@ Status RemovalWriter::prepare(Connection& connection) {
           {&drop_records_, "DELETE FROM message_ledgers WHERE run = ?1"},
           {&drop_labels_, "DELETE FROM labels WHERE run = ?1"},
           {&drop_announcements_, "DELETE FROM announcements WHERE run = ?1"},
-          {&end_start_key_, "UPDATE start_keys SET expires_at = ?4 WHERE namespace = ?1 AND job_id = ?2 AND run = ?3"},
-          {&drop_start_key_, "DELETE FROM start_keys WHERE namespace = ?1 AND job_id = ?2 AND run = ?3"},
+          // Its part follows from its run (start_keys.h).
+          {&end_start_key_,
+           "UPDATE start_keys SET expires_at = ?4"
+           " WHERE part = ?3 >> 17 AND namespace = ?1 AND job_id = ?2 AND run = ?3"},
+          {&drop_start_key_,
+           "DELETE FROM start_keys WHERE part = ?3 >> 17 AND namespace = ?1 AND job_id = ?2 AND run = ?3"},
           {&drop_old_keys_,
-           "DELETE FROM start_keys WHERE (namespace, job_id) IN (SELECT namespace, job_id FROM start_keys"
+           "DELETE FROM start_keys WHERE (part, namespace, job_id) IN (SELECT part, namespace, job_id FROM start_keys"
            " INDEXED BY start_keys_over WHERE expires_at <> 0 AND expires_at <= ?1 AND run BETWEEN ?3 AND ?4"
            " ORDER BY expires_at, run LIMIT ?2)"},
+          {&drop_filters_,
+           "DELETE FROM key_filters WHERE NOT EXISTS (SELECT 1 FROM start_keys k WHERE k.part = key_filters.part)"},
       });
 }
 
@@ -56,6 +62,7 @@ Applied RemovalWriter::apply(const DropKeys& drop) {
   const RunRange runs = runs_of(drop.lane);
   const int dropped = drop_old_keys_.run(drop.up_to, drop.rows_max, runs.first, runs.last);
   if (dropped == Statement::failed) return failed(drop_old_keys_);
+  if (dropped > 0 && drop_filters_.run() == Statement::failed) return failed(drop_filters_);
   return Applied{SQLITE_OK, dropped > 0, {}};
 }
 

@@ -20,7 +20,7 @@ class RemovalWriter {
  private:
   InboxWriter& inbox_;
   Statement read_ended_, drop_job_, drop_activities_, drop_inputs_, drop_records_, drop_labels_, drop_announcements_;
-  Statement end_start_key_, drop_start_key_, drop_old_keys_;
+  Statement end_start_key_, drop_start_key_, drop_old_keys_, drop_filters_;
 };
 
 }  // namespace pawl::store::sqlite

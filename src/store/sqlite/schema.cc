@@ -4,6 +4,7 @@
 #include "store/sqlite/schema_counts.h"
 #include "store/sqlite/schema_cursors.h"
 #include "store/sqlite/schema_engines.h"
+#include "store/sqlite/schema_finding.h"
 #include "store/sqlite/schema_graphs.h"
 #include "store/sqlite/schema_labels.h"
 #include "store/sqlite/schema_life.h"
@@ -12,6 +13,7 @@
 #include "store/sqlite/schema_payloads.h"
 #include "store/sqlite/schema_secret.h"
 #include "store/sqlite/schema_signal_ids.h"
+#include "store/sqlite/schema_start_keys.h"
 #include "store/sqlite/schema_streams.h"
 
 namespace pawl::store::sqlite {
@@ -237,7 +239,8 @@ CREATE VIEW duplex_view AS
 
 constexpr const char* all_steps[] = {first_schema,      life_schema,      duplex_schema,  graphs_schema, labels_schema,
                                      secret_schema,     mailboxes_schema, streams_schema, outbox_schema, engines_schema,
-                                     signal_ids_schema, cursors_schema,   counts_schema, payloads_schema};
+                                     signal_ids_schema, cursors_schema,   counts_schema,  payloads_schema,
+                                     finding_schema,    start_keys_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   const auto current = connection.read_number("PRAGMA user_version");

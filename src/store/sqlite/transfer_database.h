@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/start_keys.h"
 #include "store/sqlite/statement.h"
 #include "store/sqlite/work_rows.h"
 #include "store/transfer/sql_target.h"
@@ -26,7 +27,10 @@ inline constexpr SqlTable duplex_stream{
     " given_back, done"};
 inline constexpr SqlTable job_counts{"job_counts", "", "graph, status, jobs"};  // triggers write it with the jobs
 inline constexpr SqlTable large_inputs{"large_inputs", "", "run, seq, body"};  // moved with the work items
-inline constexpr SqlTable own[] = {lanes, paused_topics, measures, duplex_stream, job_counts, large_inputs};
+inline constexpr SqlTable start_keys{"start_keys", "part, namespace, job_id, run, expires_at"};
+inline constexpr SqlTable key_filters{"key_filters", "", "part, filter"};  // made again where they are missing
+inline constexpr SqlTable own[] = {lanes,         paused_topics, measures,   duplex_stream,
+                                   job_counts,    large_inputs,  key_filters};
 }  // namespace tables
 
 class TransferDatabase {
@@ -81,6 +85,9 @@ class TransferDatabase {
   }
   Status put_lane(const transfer::Lane& lane) {
     return put(tables::lanes, lane.lane, lane.pool, lane.epoch, std::string(), lane.next_run, lane.next_announcement);
+  }
+  Status put_start_key(const transfer::StartKey& one) {
+    return put(tables::start_keys, part_of(one.run), one.name_space, one.id, one.run, one.expires_at);
   }
   Status put_pause(const Topic& topic) { return put(tables::paused_topics, topic); }
   Status put_measure(const transfer::Measured& one) {

@@ -32,6 +32,7 @@ Result<std::vector<Answer>> Writer::commit_group(std::span<const Any> group, con
 void Writer::forget() {
   lanes_.forget();
   inbox_.forget();
+  jobs_.forget();
 }
 
 int Writer::finish() {

@@ -37,7 +37,8 @@ inline constexpr SqlTable activities{"activities",
 inline constexpr SqlTable message_ledgers{"message_ledgers", "run, guid, activity, ledger, output"};
 inline constexpr SqlTable inbox{"inbox", "run, guid, redeliveries, body", "id, position"};  // in their order
 inline constexpr SqlTable timers{"timers", "run, guid, due, redeliveries, body", "id"};
-inline constexpr SqlTable start_keys{"start_keys", "namespace, job_id, run, expires_at"};
+inline constexpr SqlTable start_keys{"start_keys", "namespace, job_id, run, expires_at",
+                                     "part"};  // SQLite: follows from the run
 inline constexpr SqlTable labels{"labels", "namespace, graph, name, value, key, run"};
 inline constexpr SqlTable announcements{"announcements", "id, run, topic, what, status, code, at, data"};
 inline constexpr SqlTable mailboxes{"mailboxes",

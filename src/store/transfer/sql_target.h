@@ -91,7 +91,7 @@ class SqlWriter {
   }
   Status put_one(const Work& one) { return database_.put_work(one); }
   Status put_one(const StartKey& one) {
-    return database_.put(tables::start_keys, one.name_space, one.id, one.run, one.expires_at);
+    return database_.put_start_key(one);
   }
   Status put_one(const JobLabel& one) {
     return database_.put(tables::labels, one.name_space, one.graph, one.label.name, one.label.value, one.label.key,

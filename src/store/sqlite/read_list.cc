@@ -41,10 +41,8 @@ std::string of_these(const std::string& columns, const char* order, const char* 
       columns, candidates, in_reach, order);
 }
 
-// Whether an index has few entries for a condition: as many as can be read for every page. ?1: how many at most.
-std::string number_of(const char* rows) {
-  return format("SELECT count(*) FROM (SELECT 1 FROM jobs {} LIMIT ?1)", rows);
-}
+// A row, if an index has more than ?1 entries for a condition: too many to read them for every page.
+std::string too_many(const char* condition) { return format("SELECT 1 FROM jobs {} LIMIT 1 OFFSET ?1", condition); }
 
 struct Reach {
   std::int64_t first = 0;
@@ -80,9 +78,13 @@ Status Reader::prepare_lists(const std::string& columns) {
                                    "graph = ?5 AND status = ?6 AND (?7 IS NULL OR namespace = ?7) AND")},
         {&lists.labelled, labelled(columns, order, "INDEXED BY labels_by_value", "?9 IS NULL")},
         {&lists.labelled_key, labelled(columns, order, "", "key = ?9")},
-        {&lists.errored, of_these(columns, order,
-                                  "SELECT DISTINCT run AS candidate FROM activities INDEXED BY activities_errored"
-                                  " WHERE status = 2 AND run BETWEEN ?1 AND ?2")},
+        // A job with several such activities is found by the first of them.
+        {&lists.errored,
+         of_these(columns, order,
+                  "SELECT run AS candidate FROM activities a INDEXED BY activities_errored"
+                  " WHERE status = 2 AND run BETWEEN ?1 AND ?2"
+                  " AND NOT EXISTS (SELECT 1 FROM activities b INDEXED BY activities_errored"
+                  " WHERE b.status = 2 AND b.run = a.run AND b.id < a.id)")},
         {&lists.ended, of_these(columns, order,
                                 "SELECT run AS candidate FROM jobs INDEXED BY jobs_by_end"
                                 " WHERE closed_at <> 0 AND closed_at >= ?8 AND closed_at < ?9")},
@@ -106,9 +108,9 @@ Status Reader::prepare_lists(const std::string& columns) {
     std::string sql;
   } entries[] = {
       {&lane_ends_, "SELECT lane, next_run FROM lanes ORDER BY lane"},
-      {&few_end_, number_of("INDEXED BY jobs_by_end WHERE closed_at <> 0 AND closed_at >= ?2 AND closed_at < ?3")},
-      {&few_of_graph_, number_of("INDEXED BY jobs_by_graph WHERE graph = ?2 AND status = ?3")},
-      {&few_of_both_, number_of("INDEXED BY jobs_by_namespace_and_status WHERE namespace = ?2 AND status = ?3")},
+      {&few_end_, too_many("INDEXED BY jobs_by_end WHERE closed_at <> 0 AND closed_at >= ?2 AND closed_at < ?3")},
+      {&few_of_graph_, too_many("INDEXED BY jobs_by_graph WHERE graph = ?2 AND status = ?3")},
+      {&few_of_both_, too_many("INDEXED BY jobs_by_namespace_and_status WHERE namespace = ?2 AND status = ?3")},
   };
   for (const auto& entry : entries) {
     const int rc = entry.statement->prepare(connection_->handle(), entry.sql.c_str());
@@ -117,7 +119,7 @@ Status Reader::prepare_lists(const std::string& columns) {
   return {};
 }
 
-bool Reader::are_few(Rows rows) { return rows.next() && rows.word(0) < limits::few_rows; }
+bool Reader::are_few(Rows rows) { return !rows.next() && !rows.failed(); }
 
 // By the index that has the fewest rows for it, as far as that is cheap to know.
 Rows Reader::find_jobs(Lists& lists, const ListQuery& query, std::int64_t first, std::int64_t last) {

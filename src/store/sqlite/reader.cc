@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/format.h"
 #include "store/sqlite/limits.h"
@@ -64,12 +65,8 @@ Status Reader::prepare() {
       {&last_commit_, "SELECT commits FROM store_state WHERE id = 1"},
       {&pool_, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
       {&lane_, "SELECT epoch, owner FROM lanes WHERE lane = ?1"},
-      // Part by part, the newest first (start_keys.h).
-      {&run_,
-       "WITH RECURSIVE parts (part) AS (SELECT max(part) FROM start_keys UNION ALL"
-       " SELECT (SELECT max(k.part) FROM start_keys k WHERE k.part < parts.part) FROM parts WHERE part IS NOT NULL)"
-       " SELECT run FROM parts CROSS JOIN start_keys k ON k.part = parts.part AND namespace = ?1 AND job_id = ?2"
-       " LIMIT 1"},
+      {&part_below_, "SELECT max(part) FROM start_keys WHERE part < ?1"},
+      {&run_, "SELECT run FROM start_keys WHERE part = ?1 AND namespace = ?2 AND job_id = ?3"},
       {&mailbox_of_key_, "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
       {&job_, job.c_str()},
       {&job_row_, job_row.c_str()},
@@ -172,7 +169,19 @@ Result<std::optional<RunId>> Reader::read_run(Rows rows) {
 }
 
 Result<std::optional<RunId>> Reader::find_run(const Namespace& name_space, const JobId& id) {
-  return read_run(run_.query(name_space, id));
+  // Part by part, the newest first (start_keys.h). An id that is used again moves to another part meanwhile.
+  const Snapshot snapshot(begin_, end_);
+  if (snapshot.code() != SQLITE_OK) return connection_->error(snapshot.code(), "read");
+  for (std::int64_t part = std::numeric_limits<std::int64_t>::max();;) {
+    {
+      Rows rows = part_below_.query(part);
+      if (!rows.next()) return error(rows);
+      if (rows.is_null(0)) return std::optional<RunId>();
+      part = rows.number(0);
+    }
+    auto run = read_run(run_.query(part, name_space, id));
+    if (!run || *run) return run;
+  }
 }
 
 Result<std::optional<RunId>> Reader::find_mailbox(const core::MailboxKey& key) {

@@ -123,7 +123,7 @@ class Reader {
   std::mutex mutex_;
   std::unique_ptr<Connection> connection_;
   Statement store_id_, last_commit_, begin_, end_;
-  Statement pool_, lane_, run_, mailbox_of_key_;
+  Statement pool_, lane_, part_below_, run_, mailbox_of_key_;
   Statement job_, job_row_, activities_, records_, work_of_, inbox_, timers_;
   Statement due_timers_, due_work_, due_removals_, due_keys_, message_, paused_;
   Statement mailbox_, entries_;

@@ -27,7 +27,8 @@ Status RemovalWriter::prepare(Connection& connection) {
            " INDEXED BY start_keys_over WHERE expires_at <> 0 AND expires_at <= ?1 AND run BETWEEN ?3 AND ?4"
            " ORDER BY expires_at, run LIMIT ?2)"},
           {&drop_filters_,
-           "DELETE FROM key_filters WHERE NOT EXISTS (SELECT 1 FROM start_keys k WHERE k.part = key_filters.part)"},
+           "DELETE FROM key_filters WHERE part >= ?1 >> 17"
+           " AND part < (SELECT min(part) FROM start_keys WHERE part >= ?1 >> 17)"},
       });
 }
 
@@ -62,7 +63,7 @@ Applied RemovalWriter::apply(const DropKeys& drop) {
   const RunRange runs = runs_of(drop.lane);
   const int dropped = drop_old_keys_.run(drop.up_to, drop.rows_max, runs.first, runs.last);
   if (dropped == Statement::failed) return failed(drop_old_keys_);
-  if (dropped > 0 && drop_filters_.run() == Statement::failed) return failed(drop_filters_);
+  if (dropped > 0 && drop_filters_.run(runs.first) == Statement::failed) return failed(drop_filters_);
   return Applied{SQLITE_OK, dropped > 0, {}};
 }
 

@@ -103,7 +103,8 @@ std::vector<std::string> copies_of_tables(Database& database) {
   }
   // In their order, which is quick: the next batch comes between them, so the pages are as full as usual.
   statements.push_back("INSERT INTO start_keys (part, namespace, job_id, run)"
-                       " SELECT b.run >> 17, j.namespace, b.id, b.run FROM batch b CROSS JOIN jobs j ON j.run = b.original ORDER BY 1, 2, b.id");
+                       " SELECT b.run >> 17, j.namespace, b.id, b.run"
+                       " FROM batch b CROSS JOIN jobs j ON j.run = b.original ORDER BY 1, 2, b.id");
   return statements;
 }
 

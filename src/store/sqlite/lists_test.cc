@@ -141,7 +141,7 @@ TEST_F(ListsTest, what_few_jobs_have_costs_the_same_beside_many) {
   // A look at an index that turns out to have many rows for the search stops after limits::few_rows of them.
   constexpr std::int64_t a_look = 10 * limits::few_rows;
   for (std::size_t i = 0; i < few.size(); ++i)
-    EXPECT_LT(many[i], few[i] * 3 / 2 + a_look) << "query " << i / 2 << (i % 2 == 0 ? " up of " : " down of ") << few[i];
+    EXPECT_LT(many[i], few[i] * 3 / 2 + a_look) << "query " << i / 2 << (i % 2 == 0 ? " up " : " down ") << few[i];
 }
 
 // Claim: whichever index a search takes, it finds the same jobs, in the same order.

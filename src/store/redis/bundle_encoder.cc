@@ -17,22 +17,22 @@ namespace pawl::store::redis {
 
 namespace {
 
-std::string decimal(std::int64_t number) { return format("{}", number); }
-std::string decimal_of(std::uint64_t number) { return format("{}", number); }
-
 // The changes of a bundle to the fields of its job's hash.
 struct FieldWrites {
-  Words compared, expected, added, set, dropped;
+  Words dropped;
+  Words moved, befores, deltas;  // ledgers that exist: what they must hold, and what is added
+  Words made;                    // new ledgers and their values: none of them may exist
+  Words set;
 
   // A ledger: a new one is set where no value may exist, an existing one is changed by adding a difference.
   void move(std::string field, const std::optional<std::uint64_t>& before, std::int64_t after) {
-    compared.push_back(field);
-    expected.push_back(before ? decimal_of(*before) : "");
     if (before) {
-      added.push_back(std::move(field));
-      added.push_back(decimal(after - static_cast<std::int64_t>(*before)));
+      moved.push_back(std::move(field));
+      befores.push_back(decimal(*before));
+      deltas.push_back(decimal(after - static_cast<std::int64_t>(*before)));
     } else {
-      put(std::move(field), decimal(after));
+      made.push_back(std::move(field));
+      made.push_back(decimal(after));
     }
   }
   void put(std::string field, std::string value) {
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> digits_of(const std::optional<Ledger>& ledger) {
 }
 
 void put_activity(FieldWrites& fields, const core::PutActivity& write) {
-  const std::string field = format("a:{}", write.after.seq.raw());
+  const std::string field = "a:" + decimal(write.after.seq.raw());
   fields.move(field, digits_of(write.before), static_cast<std::int64_t>(write.after.ledger.encode()));
   fields.put(field + ":is", activity_words(write.after));
   fields.put(field + ":out", write.after.output, write.before.has_value());
@@ -70,9 +70,6 @@ void put_record(FieldWrites& fields, const core::PutRecord& write, bool is_snaps
 
 FieldWrites fields_of_bundle(const core::Bundle& bundle, const core::JobHead& head, const core::PutRecord* snapshot) {
   FieldWrites fields;
-  fields.set = {"rev",    decimal_of(core::next(bundle.rev_before).raw()),
-                "bundle", decimal_of(bundle.id.raw()),
-                "head",   head_words(head)};
   for (const core::Write& write : bundle.writes) {
     if (const auto* put = std::get_if<core::PutActivity>(&write))
       put_activity(fields, *put);
@@ -102,7 +99,9 @@ std::string deeds_of(const core::Bundle& bundle) {
       const char* what = put->after.status != core::ActivityStatus::open ? "closed"
                          : put->before                                   ? "entered"
                                                                          : "opened";
-      text += format("{}{} {}", text.empty() ? "" : " ", what, put->after.seq.raw());
+      if (!text.empty()) text += ' ';
+      text += what;
+      text += ' ' + decimal(put->after.seq.raw());
     } else if (const auto* consumed = std::get_if<core::Consume>(&write)) {
       text += format("{}took {}", text.empty() ? "" : " ", consumed->guid.shown());
     }
@@ -210,10 +209,16 @@ std::string OperationEncoder::wrong_with(const core::Bundle& bundle) const {
 // The changes to a job's work. Items that the owner holds, and items that end, are in no queue; the rest is written
 // like all other writes.
 struct WorkWrites {
-  Words ended;             // place, and the token that must hold it ("": any)
+  Words ended;             // places
+  Words tokens;            // that must hold them ("": any)
   Words topics;            // of the items that it claims
   Words hands;             // place, words, input
   std::vector<bool> done;  // which writes of the bundle need no more than these
+
+  void end(std::string place, std::string token) {
+    ended.push_back(std::move(place));
+    tokens.push_back(std::move(token));
+  }
 };
 
 namespace {
@@ -245,9 +250,9 @@ WorkWrites work_of(const core::Bundle& bundle) {
       const bool late = answered && put.contains(activity->after.seq);
       work.done[i] = !late;
       if (activity->before && answered && !late && !dropped.contains(activity->after.seq))
-        work.ended.insert(work.ended.end(), {place_of(bundle.entity, activity->after.seq), ""});
+        work.end(place_of(bundle.entity, activity->after.seq), "");
     } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
-      work.ended.insert(work.ended.end(), {place_of(bundle.entity, drop->activity), decimal_of(drop->token.raw())});
+      work.end(place_of(bundle.entity, drop->activity), decimal(drop->token.raw()));
       work.done[i] = true;
     } else if (const auto* one = std::get_if<core::PutWork>(&write)) {
       put.insert(one->item.activity);
@@ -312,7 +317,7 @@ std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundl
                                          core::encode(w.message.body), decimal(w.due.micros())});
                    },
                    [&](const core::CountRedelivery& w) {
-                     put("count_redelivery", {w.guid.text(), decimal_of(w.before)});
+                     put("count_redelivery", {w.guid.text(), decimal(w.before)});
                    },
                    [&](const core::Consume& w) { put("consume", {w.guid.text()}); },
                    [&](const core::PutWork& w) {
@@ -325,17 +330,17 @@ std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundl
                    [&](const core::Send& w) {
                      const core::LaneId target = core::lane_of(w.envelope.to, w.lane);
                      if (!has_lane_(target)) return;  // no such run exists
-                     put("send", {outbox_index(target), decimal_of(target.raw()), w.envelope.message.guid.text(),
+                     put("send", {outbox_index(target), decimal(target.raw()), w.envelope.message.guid.text(),
                                   std::string(kind_of(w.envelope.message.body)), core::encode(w.envelope)});
                    },
                    [&](const core::PutEntry& w) {
                      const auto* signal = std::get_if<core::Signal>(&w.entry.what);
-                     put("put_entry", {decimal_of(w.entry.seq), entry_words(w.entry),
+                     put("put_entry", {decimal(w.entry.seq), entry_words(w.entry),
                                        signal == nullptr ? "" : std::string(signal->data.view())});
                    },
-                   [&](const core::DropEntry& w) { put("drop_entry", {decimal_of(w.seq)}); },
+                   [&](const core::DropEntry& w) { put("drop_entry", {decimal(w.seq)}); },
                    [&](const core::ChangeWork& w) {
-                     put("change_work", {place(w.activity), decimal_of(w.token.raw()), w.release ? "1" : "0",
+                     put("change_work", {place(w.activity), decimal(w.token.raw()), w.release ? "1" : "0",
                                          decimal(w.visible_at.micros()), life_words(w.life)});
                    },
                    [&](const core::HoldWork& w) { put("hold_work", {w.held ? "1" : "0"}); },
@@ -346,7 +351,7 @@ std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundl
                    },
                    [&](const core::Announce& w) { put("announce", words_of_announcement(w)); },
                    [&](const core::OfferEntry& w) {
-                     put("offer_entry", {decimal_of(w.seq), w.signal.text(), w.to ? w.to->text() : "-"});
+                     put("offer_entry", {decimal(w.seq), w.signal.text(), w.to ? w.to->text() : "-"});
                    },
                },
                bundle.writes[i]);
@@ -354,48 +359,61 @@ std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundl
   return count;
 }
 
-// In the order in which scripts/steps.lua reads them.
+// In the order in which scripts/steps.lua reads them. What many bundles have in common is the first word.
 Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::JobHead& head) {
   const auto snapshot = snapshot_of(bundle);
   const core::PutRecord* message = snapshot ? *snapshot : nullptr;
   const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
   const bool steps = head.semaphore && (step.delta != 0 || step.hit || step.before == step.threshold);
-  const FieldWrites fields = fields_of_bundle(bundle, head, message);
-  WorkWrites writes_of_work = work_of(bundle);
+  FieldWrites fields = fields_of_bundle(bundle, head, message);
+  WorkWrites work = work_of(bundle);
   const int first = takes_start(bundle) ? 2 : bundle.with_submit ? 1 : 0;
   if (first == 2)
     for (std::size_t i = 0; i < bundle.writes.size(); ++i)
-      if (is_start(bundle, bundle.writes[i])) writes_of_work.done[i] = true;
-  const WorkWrites work = std::move(writes_of_work);
-  const std::string wrong = wrong_with(bundle);
-  const std::string step_is_wrong = wrong_step(head);
+      if (is_start(bundle, bundle.writes[i])) work.done[i] = true;
+  std::string wrong = wrong_with(bundle);
+  std::string step_is_wrong = wrong_step(head);
   const bool flaws = !wrong.empty() || !step_is_wrong.empty();
-  Words writes = {decimal_of(bundle.entity.raw())};
+  Words writes = {decimal(bundle.entity.raw())};
   const std::size_t odd = put_writes(writes, bundle, work);
   Encoded out;
   if (touches_messages(bundle, work)) out.runs.push_back(bundle.entity);
-  for (std::size_t i = 0; i < work.ended.size(); i += 2) out.items.push_back(work.ended[i]);
   const std::uint32_t next_before = head.next_activity - std::min(head.next_activity, opened_by(bundle));
+  std::string shape =
+      format("job {} {} {} {} {} {} {} {} {} {} {} {} {}", bundle.epoch.raw(), core::name_of(head.status),
+             head.semaphore ? decimal(step.before) : "-", fields.dropped.size(), fields.moved.size(),
+             fields.made.size() / 2, fields.set.size(), work.ended.size(), work.hands.size(), odd, steps ? 1 : 0,
+             flaws ? 1 : 0, first);
+  for (const std::string& topic : work.topics) shape += " " + topic;
+  out.items = std::move(work.ended);
+  out.step = bundle.entity;
   Words& words = out.arguments;
-  words = {"job",
-           "",
-           format("{} {} {} {} {} {} {} {} {} {} {} {} {}", bundle.epoch.raw(), core::name_of(head.status),
-                  fields.compared.size(), fields.added.size(), fields.set.size(), fields.dropped.size(),
-                  work.ended.size(), work.topics.size(), work.hands.size(), odd, steps ? 1 : 0, flaws ? 1 : 0, first),
-           decimal_of(bundle.rev_before.raw()),
-           format("{} {}", head.completions_before, next_before),
-           head.semaphore ? decimal(step.before) : "",
-           deeds_of(bundle)};
-  out.step = Step{bundle.entity, 1};
-  const auto put = [&](const Words& list) { words.insert(words.end(), list.begin(), list.end()); };
-  for (const Words* list : {&fields.dropped, &fields.compared, &fields.expected, &fields.added, &fields.set,
-                            &work.ended, &work.topics, &work.hands})
-    put(*list);
+  const std::size_t frame_words = 16;  // around the lists
+  words.reserve(frame_words + fields.dropped.size() + 3 * fields.moved.size() + fields.made.size() + fields.set.size() +
+                work.tokens.size() + work.hands.size() + (odd > 0 ? writes.size() : 0));
+  const auto put = [&](Words& list) {
+    words.insert(words.end(), std::make_move_iterator(list.begin()), std::make_move_iterator(list.end()));
+  };
+  words.push_back(std::move(shape));
+  words.push_back(decimal(bundle.rev_before.raw()));
+  words.push_back(decimal(head.completions_before) + " " + decimal(next_before));
+  words.push_back(deeds_of(bundle));
+  put(fields.dropped);
+  put(fields.moved);
+  put(fields.befores);
+  put(fields.deltas);
+  words.push_back(decimal(core::next(bundle.rev_before).raw()));
+  words.push_back(decimal(bundle.id.raw()));
+  words.push_back(head_words(head));
+  for (Words* list : {&fields.made, &fields.set, &work.tokens, &work.hands}) put(*list);
   if (steps)
-    put({decimal(step.delta), decimal(step.threshold), step.hit ? "1" : "0",
-         message == nullptr ? "" : record_field(message->after), decimal(snapshot_weight)});
+    words.insert(words.end(), {decimal(step.delta), decimal(step.threshold), step.hit ? "1" : "0",
+                               message == nullptr ? "" : record_field(message->after), decimal(snapshot_weight)});
   if (odd > 0) put(writes);
-  if (flaws) put({wrong, step_is_wrong});
+  if (flaws) {
+    words.push_back(std::move(wrong));
+    words.push_back(std::move(step_is_wrong));
+  }
   return out;
 }
 
@@ -404,19 +422,19 @@ Encoded OperationEncoder::mailbox_bundle(const core::Bundle& bundle, const core:
   Encoded out;
   out.runs = {bundle.entity};
   out.arguments = {"mailbox",
-                   decimal_of(bundle.entity.raw()),
-                   decimal_of(bundle.epoch.raw()),
-                   decimal_of(bundle.rev_before.raw()),
-                   decimal_of(core::next(bundle.rev_before).raw()),
-                   decimal_of(bundle.id.raw()),
+                   decimal(bundle.entity.raw()),
+                   decimal(bundle.epoch.raw()),
+                   decimal(bundle.rev_before.raw()),
+                   decimal(core::next(bundle.rev_before).raw()),
+                   decimal(bundle.id.raw()),
                    wrong,
                    no_mailbox(bundle.entity),
-                   decimal_of(head.next_entry)};
+                   decimal(head.next_entry)};
   Words writes;
   WorkWrites nothing;
   nothing.done.resize(bundle.writes.size());
   const std::size_t count = wrong.empty() ? put_writes(writes, bundle, nothing) : 0;
-  out.arguments.push_back(decimal_of(count));
+  out.arguments.push_back(decimal(count));
   out.arguments.insert(out.arguments.end(), writes.begin(), writes.end());
   return out;
 }

@@ -1,5 +1,6 @@
 // Work items as words: the order is that of scripts/work.lua.
 #include <algorithm>
+#include <concepts>
 
 #include "base/format.h"
 #include "core/secret.h"
@@ -8,12 +9,38 @@
 
 namespace pawl::store::redis {
 
+namespace {
+
+// Words with a space between them.
+class Line {
+ public:
+  Line& operator<<(std::string_view word) {
+    if (!text_.empty()) text_ += ' ';
+    text_ += word;
+    return *this;
+  }
+  template <class Number>
+    requires std::integral<Number>
+  Line& operator<<(Number number) {
+    return *this << std::string_view(decimal(number));
+  }
+  Line& operator<<(bool flag) { return *this << std::string_view(flag ? "1" : "0"); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
 std::string life_words(const core::WorkLife& life) {
-  return format("{} {} {} {} {} {} {} {} {} {} {} {}", life.queue_timeout.count(), life.attempt_timeout.count(),
-                life.heartbeat_timeout.count(), life.deadline.micros(), life.at_most_once ? 1 : 0, life.unknown ? 1 : 0,
-                life.queue_by.micros(), life.attempt_by.micros(), life.heartbeat_by.micros(), life.failures,
-                life.failure_code, escape(life.failure)) +
-         (life.trace ? " " + escape(*life.trace) : "");
+  Line line;
+  line << life.queue_timeout.count() << life.attempt_timeout.count() << life.heartbeat_timeout.count()
+       << life.deadline.micros() << life.at_most_once << life.unknown << life.queue_by.micros()
+       << life.attempt_by.micros() << life.heartbeat_by.micros() << life.failures << life.failure_code
+       << escape(life.failure);
+  if (life.trace) line << escape(*life.trace);
+  return line.take();
 }
 
 namespace {
@@ -35,13 +62,14 @@ ItemWords item_words(const core::WorkItem& item) {
   ItemWords words;
   words.order = format("{:010}", largest_priority - item.priority);  // the first one in order has the smallest text
   words.unlocks = unlocks_at(item);
-  words.wake = format("{}", core::wake_of(item).micros());
+  words.wake = decimal(core::wake_of(item).micros());
   words.topic = escape(item.topic.raw());
-  words.rest =
-      format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", words.order, words.unlocks, words.wake, words.topic,
-             item.token.raw(), item.request.text(), next_run, core::token_of(item.request, next_run).raw(),
-             item.epoch.raw(), item.lease_until.micros(), item.runs, item.priority, item.visible_at.micros(),
-             item.held ? 1 : 0, item.plain_key ? 1 : 0, escape(item.worker), life_words(item.life));
+  Line line;
+  line << words.order << words.unlocks << words.wake << words.topic << item.token.raw() << item.request.text()
+       << next_run << core::token_of(item.request, next_run).raw() << item.epoch.raw() << item.lease_until.micros()
+       << item.runs << item.priority << item.visible_at.micros() << item.held << item.plain_key << escape(item.worker)
+       << life_words(item.life);
+  words.rest = line.take();
   return words;
 }
 

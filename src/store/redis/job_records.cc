@@ -119,7 +119,7 @@ Words new_row(const Submit& submit, const std::optional<core::ParentLink>& paren
 std::string head_words(const core::JobHead& head) {
   const bool short_one =
       head.closed_at == Instant() && head.remove_at == Instant() && head.redrives == 0 && head.code == 0;
-  if (short_one) return format("{} {}", head.completions, head.next_activity);
+  if (short_one) return decimal(head.completions) + " " + decimal(head.next_activity);
   return format("{} {} {} {} {} {}", head.completions, head.next_activity, head.closed_at.micros(),
                 head.remove_at.micros(), head.redrives, head.code);
 }
@@ -157,17 +157,24 @@ Result<core::JobRow> read_row(RunId run, const Fields& fields) {
 }
 
 std::string activity_words(const core::Activity& activity) {
-  const std::string parent = activity.parent ? format("{}", activity.parent->raw()) : "-";
-  const std::string words = format("{} {} {} {} {} {}", activity.node, activity.at.text(), parent,
-                                   core::name_of(activity.status), activity.code, activity.opened_at.micros());
+  std::string words = decimal(activity.node);
+  const auto put = [&](std::string_view word) {
+    words += ' ';
+    words += word;
+  };
+  put(activity.at.text());
+  put(activity.parent ? decimal(activity.parent->raw()) : "-");
+  put(core::name_of(activity.status));
+  put(decimal(activity.code));
+  put(decimal(activity.opened_at.micros()));
   if (activity.closed_at == Instant()) return words;
-  return words +
-         // how long after opening it closed
-         format(" {:+}", activity.closed_at.micros() - activity.opened_at.micros());
+  const std::int64_t took = activity.closed_at.micros() - activity.opened_at.micros();
+  put(took < 0 ? "" : "+");
+  return words + decimal(took);
 }
 
 std::string record_field(const core::MessageRecord& record) {
-  return format("m:{}:{}", record.activity.raw(), record.guid.text());
+  return "m:" + decimal(record.activity.raw()) + ":" + record.guid.text();
 }
 
 namespace {

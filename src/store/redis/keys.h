@@ -34,7 +34,14 @@ class Keys {
     return format("{}:{{{}}}:{}", prefix_, lane.raw(), name);
   }
   std::string of_run(RunId run, std::string_view name) const {
-    return format("{}:{{{}}}:{}:{}", prefix_, core::lane_of(run).raw(), name, run.raw());
+    std::string key = prefix_;
+    key += ":{";
+    key += decimal(core::lane_of(run).raw());
+    key += "}:";
+    key += name;
+    key += ':';
+    key += decimal(run.raw());
+    return key;
   }
   std::string outbox(core::LaneId from, core::LaneId to) const { return of_lane(from, format("out:{}", to.raw())); }
 

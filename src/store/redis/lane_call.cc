@@ -7,15 +7,6 @@
 
 namespace pawl::store::redis {
 
-namespace {
-
-template <class Number>
-std::string text(Number number) {
-  return format("{}", number);
-}
-
-}  // namespace
-
 LaneCall::LaneCall(const Keys& keys, core::LaneId lane, std::vector<Encoded> operations, Words outboxes, RunId last_run)
     : key_names_(keys),
       lane_(lane),
@@ -36,55 +27,58 @@ std::vector<RunId> LaneCall::fresh_runs() const {
 LaneCall::Sent LaneCall::sent(const LaneCallHeader& header) const {
   Sent sent;
   Words& keys = sent.keys;
-  Words& words = sent.arguments;
+  Words& words = sent.header;
   for (const std::string_view name : lane_key_names) keys.push_back(key_names_.of_lane(lane_, name));
   keys.insert(keys.end(), outboxes_.begin(), outboxes_.end());
-  std::map<RunId, std::size_t> begins;  // where the keys of a run begin
   const auto put_run = [&](RunId run, std::size_t count) {
-    begins.emplace(run, keys.size());
     for (std::size_t i = 0; i < count; ++i) keys.push_back(key_names_.of_run(run, run_key_names[i]));
   };
   words = {header.now,
            header.store,
-           text(header.seen_commits),
-           text(lane_.raw()),
+           decimal(header.seen_commits),
+           decimal(lane_.raw()),
            header.sender,
            header.bell,
-           text(core::make_run(lane_, 0).raw()),
-           text(outboxes_.size())};
+           decimal(core::make_run(lane_, 0).raw()),
+           decimal(outboxes_.size())};
   std::set<RunId> known = extra_runs_;
   for (std::size_t i = next_; i < operations_.size(); ++i)
     known.insert(operations_[i].runs.begin(), operations_[i].runs.end());
-  words.push_back(text(known.size()));
+  words.push_back(decimal(known.size()));
   for (const RunId run : known) {
-    words.push_back(text(run.raw()));
+    words.push_back(decimal(run.raw()));
     put_run(run, run_key_names.size());
   }
   const std::vector<RunId> fresh = fresh_runs();
-  words.push_back(text(fresh.size()));
-  if (!fresh.empty()) words.push_back(text(last_run_.raw()));
+  words.push_back(decimal(fresh.size()));
+  if (!fresh.empty()) words.push_back(decimal(last_run_.raw()));
   for (const RunId run : fresh) {
-    words.push_back(text(run.raw()));
+    words.push_back(decimal(run.raw()));
     words.push_back(core::start_message(run, {}).guid.text());
     words.push_back(core::deadline_guid(run).text());
     words.push_back(replaced_message(run).guid.text());
     put_run(run, run_key_names.size());
   }
-  words.push_back(text(tokens_.size()));
+  words.push_back(decimal(tokens_.size()));
   for (const auto& [of, token] : tokens_) words.insert(words.end(), {of, token});
   std::size_t items = 0;
-  for (std::size_t i = next_; i < operations_.size(); ++i) items += operations_[i].items.size();
-  words.push_back(text(items));
+  std::size_t arguments = 0;
+  for (std::size_t i = next_; i < operations_.size(); ++i) {
+    items += operations_[i].items.size();
+    arguments += operations_[i].arguments.size();
+  }
+  words.push_back(decimal(items));
+  words.push_back(decimal(operations_.size() - next_));
+  std::vector<std::string_view>& all = sent.arguments;
+  all.reserve(words.size() + items + arguments);
+  all.assign(words.begin(), words.end() - 1);
   for (std::size_t i = next_; i < operations_.size(); ++i)
-    words.insert(words.end(), operations_[i].items.begin(), operations_[i].items.end());
-  words.push_back(text(operations_.size() - next_));
+    all.insert(all.end(), operations_[i].items.begin(), operations_[i].items.end());
+  all.push_back(words.back());
   for (std::size_t i = next_; i < operations_.size(); ++i) {
     const Encoded& one = operations_[i];
-    const std::size_t first = words.size();
-    words.insert(words.end(), one.arguments.begin(), one.arguments.end());
-    if (!one.step) continue;
-    if (!begins.contains(one.step->run)) put_run(one.step->run, step_keys);
-    words[first + one.step->keys_at] = text(begins.at(one.step->run));
+    all.insert(all.end(), one.arguments.begin(), one.arguments.end());
+    if (one.step) put_run(*one.step, step_keys);
   }
   return sent;
 }
@@ -112,7 +106,7 @@ bool LaneCall::advance(std::size_t answered, const Reply& wanted) {
     const auto epoch = number_in<std::uint64_t>(wanted[i + 3].text);
     if (!request || !run || !epoch) return false;
     tokens_[format("{} {} {}", wanted[i].text, *run, *epoch)] =
-        text(core::token_of(*request, *run, core::Epoch(*epoch)).raw());
+        decimal(core::token_of(*request, *run, core::Epoch(*epoch)).raw());
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/redis/encoder.h"
@@ -27,10 +28,18 @@ class LaneCall {
 
   bool is_done() const { return next_ == operations_.size(); }
   std::size_t next() const { return next_; }  // the next operation to answer
-  // The call as it is sent: all its keys and arguments.
+  // The call as it is sent: all its keys and arguments. It must not outlive the LaneCall.
   struct Sent {
+    Sent() = default;
+    Sent(const Sent&) = delete;  // its arguments refer to its header
+    Sent(Sent&&) = default;
+    Sent& operator=(const Sent&) = delete;
+    Sent& operator=(Sent&&) = delete;
+    ~Sent() = default;
+
     Words keys;
-    Words arguments;
+    Words header;
+    std::vector<std::string_view> arguments;  // those of the header, and those of the operations
   };
   Sent sent(const LaneCallHeader& header) const;
 

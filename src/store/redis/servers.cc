@@ -308,7 +308,7 @@ Result<std::vector<Reply>> Servers::call_function(std::string_view tag, const Sc
 }
 
 Result<Reply> Servers::run(std::string_view tag, const Script& script, const std::vector<std::string>& keys,
-                           const std::vector<std::string>& arguments) {
+                           std::span<const std::string_view> arguments) {
   std::vector<std::string_view> words;
   words.reserve(keys.size() + arguments.size() + 3);
   const std::string count = format("{}", keys.size());

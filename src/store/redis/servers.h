@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,12 @@ class Servers {
   // One script call; if the server does not have the script, it is sent again. It is called as a function of the
   // server, if it is one and this user may.
   Result<Reply> run(std::string_view tag, const Script& script, const std::vector<std::string>& keys,
-                    const std::vector<std::string>& arguments);
+                    std::span<const std::string_view> arguments);
+  Result<Reply> run(std::string_view tag, const Script& script, const std::vector<std::string>& keys,
+                    const std::vector<std::string>& arguments) {
+    const std::vector<std::string_view> views(arguments.begin(), arguments.end());
+    return run(tag, script, keys, std::span<const std::string_view>(views));
+  }
   // Several steps on one connection, for WATCH. They are repeated as a whole when a key moves: `steps` returns the
   // replies that may be redirections.
   //

@@ -61,8 +61,17 @@ std::optional<std::vector<std::string>> parts_of(std::string_view names) {
   return parts;
 }
 
-std::string wide(std::uint64_t number) { return format("{:020}", number); }
-std::string wide_activity(std::uint32_t activity) { return format("{:010}", activity); }
+namespace {
+
+std::string padded(std::uint64_t number, std::size_t width) {
+  const std::string digits = decimal(number);
+  return std::string(width - std::min(width, digits.size()), '0') + digits;
+}
+
+}  // namespace
+
+std::string wide(std::uint64_t number) { return padded(number, 20); }
+std::string wide_activity(std::uint32_t activity) { return padded(activity, 10); }
 
 std::vector<std::string_view> words_of(std::string_view text, char between) {
   std::vector<std::string_view> words;

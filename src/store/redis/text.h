@@ -3,12 +3,20 @@
 
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace pawl::store::redis {
+
+// Decimal digits, without the costs of a format string: most words are numbers.
+template <class Number>
+std::string decimal(Number number) {
+  char digits[24];
+  return {std::begin(digits), std::to_chars(std::begin(digits), std::end(digits), number).ptr};
+}
 
 // One word without spaces for any bytes: bytes that are not printable are "%41", empty is "%".
 std::string escape(std::string_view text);

@@ -3,12 +3,15 @@ local outcomes
 local function apply_group()
   for i = 1, tonumber(take()) do
     local name = take()
-    if name ~= "job" then
+    local shape = shapes[name] or string.sub(name, 1, 4) == "job " and shape_of(name)
+    behind, made = made, nil
+    if shape then
+      outcomes[i] = step(shape)
+    else
       flush()
       load_rest()
+      outcomes[i] = operations[name]()
     end
-    behind, made = made, nil
-    outcomes[i] = operations[name]()
     if kept_start and not made then rest.jobs.put_start() end  -- its first step was refused
   end
 end

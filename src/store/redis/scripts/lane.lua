@@ -43,8 +43,12 @@ local items_read             -- items as they are stored; false: there is none
 local made, behind           -- the job that this operation made, and the one before it: hashes
 local kept_start             -- the start message of a job whose first step is the next operation: not written yet
 
+local places_at              -- the last place of work that was taken, of those that the bundles end
+local step_keys_at           -- the last key that was taken, of those of the bundles
+
 local keys_of_lane = 20
 local keys_of_run = 5
+local keys_of_step = 2
 local unpacked_max = 1000  -- how many arguments one call takes from a table
 
 -- The clock is the server's, unless a test passes its own.
@@ -90,9 +94,10 @@ local function begin_lane()
     store = row[4] or "", commits = row[5] or "0", place = tonumber(row[6] or "0"),
   }
   -- Items whose tokens the bundles compare: one call reads them all.
+  step_keys_at = next_key
   count = tonumber(take())
   local at = taken_args
-  taken_args = at + count
+  places_at, taken_args = at, at + count
   for first = at + 1, at + count, unpacked_max do
     local last = math.min(first + unpacked_max - 1, at + count)
     local stored = call("HMGET", key.items, unpack(ARGV, first, last))
@@ -104,7 +109,7 @@ local function fenced() return answer("fenced", "the lane has another owner") en
 
 local function next_place()
   lane.place, placed = lane.place + 1, true
-  return string.format("%016.0f", lane.place)
+  return string.format("%016d", lane.place)
 end
 
 local closed = {completed = true, failed = true, interrupted = true}

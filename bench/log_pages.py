@@ -46,7 +46,8 @@ def main() -> None:
     names = {number: name for number, name in database.execute("SELECT pageno, name FROM dbstat")} | {1: "page 1"}
     written = collections.Counter(names.get(number, "(free)") for commit in commits for number in commit)
     pages = sum(written.values())
-    print(f"{len(commits)} commits, {pages / len(commits):.2f} pages and {pages * (page + frame_head_bytes) / len(commits):.0f} bytes each")
+    bytes_each = pages * (page + frame_head_bytes) / len(commits)
+    print(f"{len(commits)} commits, {pages / len(commits):.2f} pages and {bytes_each:.0f} bytes each")
     for name, count in written.most_common():
         print(f"{name:32} {count / len(commits):.3f}")
 

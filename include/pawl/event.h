@@ -62,8 +62,8 @@ struct Event {
   bool failed = false;                    // of an activity that closed
 };
 
-// Called by whichever thread does the engine's work (never by two at once): be quick, and do not wait for anything. What
-// it throws is reported as a problem.
+// Called by whichever thread does the engine's work (never by two at once): be quick, and do not wait for anything.
+// What it throws is reported as a problem.
 using Observer = std::function<void(const Event&)>;
 // Problems that do not harm any job's state, for people: one line each, repeated at most every ten seconds.
 using ProblemReporter = std::function<void(const std::string&)>;

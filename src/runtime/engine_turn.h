@@ -1,5 +1,5 @@
-// EngineTurn: which thread does the engine's work now. Usually the engine's own. While that one sleeps, a worker's thread
-// that has a reply does it: a step of a single job then passes from thread to thread not once
+// EngineTurn: which thread does the engine's work now. Usually the engine's own. While that one sleeps, a worker's
+// thread that has a reply does it: a step of a single job then passes from thread to thread not once
 // (docs/decisions/098-borrowed-turns.md). Any thread may call it.
 #pragma once
 

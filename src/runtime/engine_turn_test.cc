@@ -117,7 +117,7 @@ TEST_F(LendTest, an_owner_with_values_does_not_sleep) {
   EXPECT_EQ(taken, std::vector{1});
 }
 
-// The owner has decided to sleep and is between the turn, which it gave away, and lend(): a borrower that left work then
+// The owner has decided to sleep: it gave the turn away and is not in lend() yet. A borrower that leaves work then
 // would wake nobody.
 TEST_F(LendTest, a_wake_that_comes_just_before_the_sleep_is_not_lost) {
   queue_.wake();

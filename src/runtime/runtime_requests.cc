@@ -122,10 +122,12 @@ Status LocalRuntime::give_command(Command command, ByteGate::Wait wait) {
 }
 
 void LocalRuntime::Door::tell(WorkerMessage word) {
-  const bool reply = std::holds_alternative<WorkReply>(word);
+  const auto* reply = std::get_if<WorkReply>(&word);
+  // After an interim reply the worker goes on, perhaps for hours: its thread cannot owe anything to the engine.
+  const bool returns = reply != nullptr && reply->status != core::ReplyStatus::pending;
   Command command(std::move(word));
   const bool room = gate.add(bytes_of_command(command));
-  if (reply && room) {  // the worker's thread may have nothing else to do
+  if (returns && room) {  // the worker's thread may have nothing else to do
     if (commands.push_quietly(std::move(command))) turn.owe();
     return;
   }

@@ -18,6 +18,7 @@ TEST(Turns, the_steps_of_a_single_job_stay_on_its_workers_thread) {
   std::mutex mutex;
   std::vector<std::thread::id> calls, commits;
   const auto runtime = start_runtime({.store = dir / "pawl.db", .fusion = false}, [&](Work& work) {
+    std::this_thread::sleep_for(10ms);  // until the engine's thread sleeps, also on a busy machine
     const std::lock_guard lock(mutex);
     calls.push_back(std::this_thread::get_id());
     return Reply::success(work.input());

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string_view>
 
 #include "store/sqlite/limits.h"
@@ -21,7 +22,7 @@ constexpr int frame_header_bytes = 24;
 
 bool ends_transaction(std::string_view header) { return header.substr(4, 4) != std::string_view("\0\0\0\0", 4); }
 
-// Bytes that SQLite has written and the file below has not yet.
+// Bytes that SQLite has written and the file below has not yet. They belong to the open transaction.
 struct Gathered {
   sqlite3_int64 at = 0;
   std::string bytes;
@@ -29,24 +30,41 @@ struct Gathered {
   bool last_page_next = false;  // the write before was the header of the last page of a transaction
 };
 
+struct LogFile;
+
+// What the layer has of a database file, behind the file below. That file's calls go to it directly, except the one
+// that ends a transaction. `methods` is first: the file's pMethods leads here.
+struct DatabaseFile {
+  sqlite3_io_methods methods;
+  const sqlite3_io_methods* below;
+  LogFile* log;  // null: it is not open
+};
+
 // The log of a store. The file below lies behind it, in the same piece of memory, which SQLite provides.
 struct LogFile {
   sqlite3_file as_file;
   Gathered* gathered;
+  DatabaseFile* database;
 
   sqlite3_file* below() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 };
 static_assert(sizeof(LogFile) % 8 == 0, "SQLite aligns files to eight bytes");
 
+constexpr int log_write_lock = 0;  // the lock without which nobody writes the log, and nobody else while it is held
+
+DatabaseFile& database_of(sqlite3_file* file) {
+  return *reinterpret_cast<DatabaseFile*>(const_cast<sqlite3_io_methods*>(file->pMethods));
+}
+
 LogFile& log_of(sqlite3_file* file) { return *reinterpret_cast<LogFile*>(file); }
 
-// Whatever this returns, nothing is left: after an error SQLite writes the transaction again, from its first page.
+// After an error they still wait: SQLite was told that they are written, and it may go on with the transaction.
 int write_out(LogFile& log) {
   Gathered& gathered = *log.gathered;
   if (gathered.bytes.empty()) return SQLITE_OK;
   const int rc = log.below()->pMethods->xWrite(log.below(), gathered.bytes.data(),
                                                static_cast<int>(gathered.bytes.size()), gathered.at);
-  gathered.bytes.clear();
+  if (rc == SQLITE_OK) gathered.bytes.clear();
   return rc;
 }
 
@@ -55,11 +73,11 @@ int log_write(sqlite3_file* file, const void* data, int size, sqlite3_int64 at) 
   Gathered& gathered = *log.gathered;
   const std::string_view bytes(static_cast<const char*>(data), static_cast<std::size_t>(size));
   const bool goes_on = at == gathered.end;
+  if (!goes_on || gathered.bytes.size() + bytes.size() > limits::log_piece_bytes)
+    if (const int rc = write_out(log); rc != SQLITE_OK) return rc;
   const bool last_page = gathered.last_page_next;
   gathered.end = at + size;
   gathered.last_page_next = size == frame_header_bytes && ends_transaction(bytes);
-  if (!goes_on || gathered.bytes.size() + bytes.size() > limits::log_piece_bytes)
-    if (const int rc = write_out(log); rc != SQLITE_OK) return rc;
   // A header that is written a second time, since its transaction changed a page twice, is followed by no page.
   if (!goes_on) return log.below()->pMethods->xWrite(log.below(), data, size, at);
   if (gathered.bytes.empty()) gathered.at = at;
@@ -77,13 +95,18 @@ int ask(sqlite3_file* file, const Ask& next) {
 
 int log_close(sqlite3_file* file) {
   LogFile& log = log_of(file);
-  const int written = write_out(log);
-  const int closed = log.below()->pMethods->xClose(log.below());
-  delete log.gathered;
-  return written == SQLITE_OK ? closed : written;
+  if (log.database != nullptr) log.database->log = nullptr;
+  delete log.gathered;  // of a transaction that never ended, if anything waits
+  return log.below()->pMethods->xClose(log.below());
 }
+// What does not wait is read even if the rest cannot be written: so a rollback gets the pages that it needs.
 int log_read(sqlite3_file* file, void* data, int size, sqlite3_int64 at) {
-  return ask(file, [&](sqlite3_file* below) { return below->pMethods->xRead(below, data, size, at); });
+  LogFile& log = log_of(file);
+  const Gathered& waiting = *log.gathered;
+  const bool waits = at < waiting.at + static_cast<sqlite3_int64>(waiting.bytes.size()) && at + size > waiting.at;
+  if (waits)
+    if (const int rc = write_out(log); rc != SQLITE_OK) return rc;
+  return log.below()->pMethods->xRead(log.below(), data, size, at);
 }
 int log_truncate(sqlite3_file* file, sqlite3_int64 size) {
   return ask(file, [&](sqlite3_file* below) { return below->pMethods->xTruncate(below, size); });
@@ -105,6 +128,18 @@ int log_control(sqlite3_file* file, int what, void* argument) {
 }
 int log_sector_size(sqlite3_file* file) { return below(file)->pMethods->xSectorSize(below(file)); }
 int log_characteristics(sqlite3_file* file) { return below(file)->pMethods->xDeviceCharacteristics(below(file)); }
+
+// A transaction that is rolled back leaves the pages that had left the cache. From here on the next transaction of any
+// process writes in their place, so they must not come after it.
+int database_lock(sqlite3_file* file, int first, int count, int flags) {
+  DatabaseFile& database = database_of(file);
+  const bool ends = (flags & SQLITE_SHM_UNLOCK) != 0 && (flags & SQLITE_SHM_EXCLUSIVE) != 0 && first == log_write_lock;
+  if (ends && database.log != nullptr) {
+    database.log->gathered->bytes.clear();
+    database.log->gathered->last_page_next = false;
+  }
+  return database.below->xShmLock(file, first, count, flags);
+}
 
 constexpr sqlite3_io_methods log_methods = {1,
                                             log_close,
@@ -128,9 +163,20 @@ constexpr sqlite3_io_methods log_methods = {1,
 
 sqlite3_vfs* base_of(sqlite3_vfs* vfs) { return static_cast<sqlite3_vfs*>(vfs->pAppData); }
 
-int open_layered(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* flags_out) {
-  sqlite3_vfs* base = base_of(vfs);
-  if ((flags & SQLITE_OPEN_WAL) == 0) return base->xOpen(base, name, file, flags, flags_out);
+// Where the layer's part of a database file begins, behind the file below.
+int bytes_below(const sqlite3_vfs* base) { return (base->szOsFile + 7) / 8 * 8; }
+
+int open_database(sqlite3_vfs* base, const char* name, sqlite3_file* file, int flags, int* flags_out) {
+  const int rc = base->xOpen(base, name, file, flags, flags_out);
+  if (rc != SQLITE_OK || file->pMethods->iVersion < 2) return rc;
+  auto* database = new (reinterpret_cast<char*>(file) + bytes_below(base))
+      DatabaseFile{*file->pMethods, file->pMethods, nullptr};
+  database->methods.xShmLock = database_lock;
+  file->pMethods = &database->methods;
+  return SQLITE_OK;
+}
+
+int open_log(sqlite3_vfs* base, const char* name, sqlite3_file* file, int flags, int* flags_out) {
   LogFile& log = log_of(file);
   log.as_file.pMethods = nullptr;  // then SQLite does not close it
   const int rc = base->xOpen(base, name, log.below(), flags, flags_out);
@@ -139,8 +185,21 @@ int open_layered(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int fla
     return rc;
   }
   log.gathered = new Gathered;
+  log.database = nullptr;
+  sqlite3_file* database = sqlite3_database_file_object(name);
+  if (database->pMethods->xShmLock == database_lock) {
+    log.database = &database_of(database);
+    log.database->log = &log;
+  }
   log.as_file.pMethods = &log_methods;
   return SQLITE_OK;
+}
+
+int open_layered(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* flags_out) {
+  sqlite3_vfs* base = base_of(vfs);
+  if ((flags & SQLITE_OPEN_WAL) != 0) return open_log(base, name, file, flags, flags_out);
+  if ((flags & SQLITE_OPEN_MAIN_DB) != 0) return open_database(base, name, file, flags, flags_out);
+  return base->xOpen(base, name, file, flags, flags_out);
 }
 
 // One layer over one file system. `pAppData` of the layer is the file system below.
@@ -152,7 +211,7 @@ struct Layer {
 void put_over(sqlite3_vfs& vfs, const char* name, sqlite3_vfs* base) {
   vfs = {};
   vfs.iVersion = std::min(base->iVersion, 2);
-  vfs.szOsFile = static_cast<int>(sizeof(LogFile)) + base->szOsFile;
+  vfs.szOsFile = bytes_below(base) + static_cast<int>(std::max(sizeof(LogFile), sizeof(DatabaseFile)));
   vfs.mxPathname = base->mxPathname;
   vfs.zName = name;
   vfs.pAppData = base;

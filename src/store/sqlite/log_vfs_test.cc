@@ -33,7 +33,7 @@ class LogVfsTest : public testing::Test {
   }
   Database open_layered() const {
     Database database = open(path(), log_vfs_over(test::FaultVfs::name));
-    run(database, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE t(k INTEGER PRIMARY KEY, v)");
+    run(database, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v)");
     return database;
   }
   static int try_run(const Database& database, const std::string& sql) {
@@ -125,6 +125,44 @@ TEST_F(LogVfsTest, a_transaction_whose_write_fails_leaves_nothing_and_can_be_rep
   }
   EXPECT_GE(failed, 3);  // a piece has a largest size
   EXPECT_EQ(ask(as_after_a_kill(), "PRAGMA integrity_check"), "ok");
+}
+
+TEST_F(LogVfsTest, a_transaction_that_is_rolled_back_never_writes_over_a_later_one) {
+  // Claim: what left the cache before the rollback is not written once another connection may have written there,
+  // whether the first one reads, writes or closes next. The log is empty, so that no read writes it before.
+  for (const char* next : {"SELECT sum(length(v)) FROM other", "INSERT INTO t(v) VALUES (1)", "close"}) {
+    SCOPED_TRACE(next);
+    Database first = open_layered();
+    const Database second = open(path(), log_vfs_over(test::FaultVfs::name));
+    run(second, "PRAGMA wal_autocheckpoint=0; CREATE TABLE other(v); PRAGMA wal_checkpoint(FULL)");
+    run(first, "PRAGMA cache_size=10; BEGIN; " + ten_pages + "; ROLLBACK");
+    for (int i = 0; i < 30; ++i) run(second, "INSERT INTO other VALUES (randomblob(1500))");
+    if (std::string(next) == "close")
+      first.reset();
+    else
+      run(first, next);
+    EXPECT_EQ(ask(as_after_a_kill(), "SELECT count(*) FROM other"), "30");
+    EXPECT_EQ(ask(open(path(), "unix"), "PRAGMA integrity_check"), "ok");
+    run(second, "DROP TABLE other; DROP TABLE t");
+  }
+}
+
+TEST_F(LogVfsTest, pages_that_could_not_be_written_are_not_lost_for_the_rest_of_their_transaction) {
+  // Claim: a full disk that fails one statement, which SQLite undoes alone, takes nothing from the statements before.
+  const Database database = open_layered();
+  run(database, ten_pages + "; CREATE TABLE other(v UNIQUE); PRAGMA wal_checkpoint(FULL); PRAGMA cache_size=10");
+  run(database, "BEGIN; UPDATE t SET v=zeroblob(2000)");
+  test::set_fault_plan([](test::Call call, std::string_view file) {
+    return call == test::Call::write && file.ends_with("-wal") ? SQLITE_FULL : SQLITE_OK;
+  });
+  const int failed = try_run(database, "INSERT INTO other SELECT k || substr(v, 1, 10) FROM t");
+  test::set_fault_plan(nullptr);
+  EXPECT_EQ(failed, SQLITE_FULL);
+  run(database, "COMMIT");
+  const std::string all = "SELECT count(*) FROM t WHERE v = zeroblob(2000)";
+  EXPECT_EQ(ask(database, all), "20");
+  EXPECT_EQ(ask(as_after_a_kill(), all), "20");
+  EXPECT_EQ(ask(database, "PRAGMA integrity_check"), "ok");
 }
 
 TEST_F(LogVfsTest, starts_a_new_log_at_its_beginning) {

@@ -45,13 +45,14 @@ class CommandQueue {
     if (wake) ready_.notify_one();
     return false;
   }
-  // Ends a lend(), also one that only begins: the owner may be on its way there.
+  // Ends a lend(), also one that only begins: the owner may be on its way there. An owner that sleeps in take_all() has
+  // taken everything, and goes on sleeping: the next push must find it so.
   void wake() {
     bool wake = false;
     {
       const std::lock_guard lock(mutex_);
       woken_ = true;
-      wake = rouse();
+      wake = lending_ && rouse();
     }
     if (wake) ready_.notify_one();
   }

@@ -126,6 +126,21 @@ TEST_F(LendTest, a_wake_that_comes_just_before_the_sleep_is_not_lost) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
 }
 
+// A worker that pushed quietly is slow to settle: meanwhile the owner took the reply and sleeps until the end of a
+// commit. The wake-up is for nothing, and the push behind it must still be noticed.
+TEST_F(LendTest, a_wake_that_comes_too_late_does_not_cost_the_next_push) {
+  std::vector<int> taken;
+  auto owner = std::async(std::launch::async, [&] { queue_.take_all(taken, Duration{2'000'000}); });
+  std::this_thread::sleep_for(50ms);  // it sleeps
+  queue_.wake();
+  std::this_thread::sleep_for(50ms);  // and has looked
+  const auto begin = std::chrono::steady_clock::now();
+  queue_.push(1);
+  owner.get();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
+  EXPECT_EQ(taken, std::vector{1});
+}
+
 TEST_F(LendTest, one_wake_ends_one_sleep) {
   queue_.wake();
   queue_.lend(Duration{10'000'000});

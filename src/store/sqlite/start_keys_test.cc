@@ -174,7 +174,11 @@ TEST_F(StartKeysTest, keys_of_an_older_file_come_into_their_parts) {
   raw(file, "INSERT INTO pools VALUES ('graphs', 1, 1);"
             "INSERT INTO lanes (lane, pool, epoch, owner, next_run) VALUES (1, 'graphs', 4, '', (1 << 18) + 5);"
             "INSERT INTO start_keys VALUES ('default', 'a', (1 << 47) + 7, 0),"
-            " ('default', 'b', (1 << 47) + (1 << 17), 0), ('default', 'gone', (1 << 47) + 8, 99)");
+            " ('default', 'b', (1 << 47) + (1 << 17), 0), ('default', 'gone', (1 << 47) + 8, 99);"
+            // A worker's own: SQLite refuses to rename a table beside them unless it is told not to look.
+            "CREATE TABLE mine (x); CREATE VIEW of_mine AS SELECT * FROM mine; DROP TABLE mine;"
+            "CREATE TABLE orders (x);"
+            "CREATE TRIGGER of_orders AFTER INSERT ON orders BEGIN INSERT INTO mine VALUES (1); END");
   auto opened = Store::open(file, {.clock = &clock_});
   ASSERT_TRUE(opened) << to_string(opened.error());
   EXPECT_EQ(raw(file, "SELECT count(*) FROM start_keys WHERE part = run >> 17"), "3");

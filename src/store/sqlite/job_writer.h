@@ -22,6 +22,7 @@ class JobWriter {
   JobWriter(const Clock& clock, LaneWriter& lanes, InboxWriter& inbox) : clock_(clock), lanes_(lanes), inbox_(inbox) {}
   Status prepare(Connection& connection);
   void forget() { keys_.forget(); }
+  int before_removal() { return keys_.look(); }  // of an id: a result code of SQLite
 
   Applied apply(const Submit& submit) { return begin(submit, std::nullopt); }
   // `exists`: with the run that has the id.

@@ -33,7 +33,8 @@ class LogVfsTest : public testing::Test {
   }
   Database open_layered() const {
     Database database = open(path(), log_vfs_over(test::FaultVfs::name));
-    run(database, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v)");
+    run(database, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;"
+                  " CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v)");
     return database;
   }
   static int try_run(const Database& database, const std::string& sql) {

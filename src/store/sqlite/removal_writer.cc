@@ -46,6 +46,7 @@ Applied RemovalWriter::apply(const RemoveJob& remove) {
     name_space = rows.text(0);
     id = rows.text(1);
   }
+  if (const int code = jobs_.before_removal(); code != SQLITE_OK) return Applied{code, false, {}};
   // The key stays when a later run of the same id has it.
   Statement& key = remove.key_until == Instant() ? drop_start_key_ : end_start_key_;
   const int ended = remove.key_until == Instant() ? key.run(name_space, id, remove.run)
@@ -60,6 +61,7 @@ Applied RemovalWriter::apply(const RemoveJob& remove) {
 }
 
 Applied RemovalWriter::apply(const DropKeys& drop) {
+  if (const int code = jobs_.before_removal(); code != SQLITE_OK) return Applied{code, false, {}};
   const RunRange runs = runs_of(drop.lane);
   const int dropped = drop_old_keys_.run(drop.up_to, drop.rows_max, runs.first, runs.last);
   if (dropped == Statement::failed) return failed(drop_old_keys_);

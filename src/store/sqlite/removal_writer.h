@@ -5,13 +5,14 @@
 #include "store/sqlite/applied.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/inbox_writer.h"
+#include "store/sqlite/job_writer.h"
 
 namespace pawl::store::sqlite {
 
 class RemovalWriter {
  public:
-  // `inbox` must outlive it.
-  explicit RemovalWriter(InboxWriter& inbox) : inbox_(inbox) {}
+  // The references must outlive it.
+  RemovalWriter(InboxWriter& inbox, JobWriter& jobs) : inbox_(inbox), jobs_(jobs) {}
   Status prepare(Connection& connection);
 
   Applied apply(const RemoveJob& remove);
@@ -19,6 +20,7 @@ class RemovalWriter {
 
  private:
   InboxWriter& inbox_;
+  JobWriter& jobs_;
   Statement read_ended_, drop_job_, drop_activities_, drop_inputs_, drop_records_, drop_labels_, drop_announcements_;
   Statement end_start_key_, drop_start_key_, drop_old_keys_, drop_filters_;
 };

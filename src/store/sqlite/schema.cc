@@ -252,11 +252,7 @@ Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   return connection.execute(format("PRAGMA user_version = {}", version + 1).c_str());
 }
 
-}  // namespace
-
-Migrations migrations() { return all_steps; }
-
-Status migrate(Connection& connection, Migrations steps) {
+Status run_steps(Connection& connection, Migrations steps) {
   const auto version = connection.read_number("PRAGMA user_version");
   if (!version) return version.error();
   if (*version < 0 || static_cast<std::size_t>(*version) > steps.size())
@@ -278,6 +274,20 @@ Status migrate(Connection& connection, Migrations steps) {
     }
   }
   return {};
+}
+
+}  // namespace
+
+Migrations migrations() { return all_steps; }
+
+// A step that renames a table would otherwise be refused because of a worker's own view or trigger that is about
+// something that is gone.
+Status migrate(Connection& connection, Migrations steps) {
+  auto done = connection.execute("PRAGMA legacy_alter_table = ON");
+  if (!done) return done;
+  done = run_steps(connection, steps);
+  const auto after = connection.execute("PRAGMA legacy_alter_table = OFF");
+  return done ? after : done;
 }
 
 }  // namespace pawl::store::sqlite

@@ -12,6 +12,9 @@ namespace {
 
 constexpr int lane_bits = core::run_sequence_bits - part_bits;  // of a part's number, below its lane
 
+// What is damaged is done without. After any other failure SQLite may have ended the transaction: it must not go on.
+int unless_damaged(int code) { return fault_of(code) == Fault::poison ? SQLITE_OK : code; }
+
 }  // namespace
 
 Status StartKeys::prepare(Connection& connection) {
@@ -60,7 +63,6 @@ Bits128 StartKeys::hash_of(std::string_view name_space, std::string_view id) con
   }
 }
 
-// What other processes may have changed, once in each transaction.
 int StartKeys::look() {
   if (looked_) return SQLITE_OK;
   const bool first = !parts_known_;
@@ -68,8 +70,7 @@ int StartKeys::look() {
   if (code == SQLITE_OK) code = read_lanes(first);
   if (code != SQLITE_OK) return code;
   looked_ = true;
-  get_filters();
-  return SQLITE_OK;
+  return get_filters();
 }
 
 int StartKeys::read_parts() {
@@ -133,34 +134,37 @@ int StartKeys::put(const Namespace& name_space, const JobId& id, RunId run, cons
   return put_.run(part, name_space, id, run) == Statement::failed ? put_.code() : SQLITE_OK;
 }
 
-// A few at a time, so that no commit takes much longer for it.
-void StartKeys::get_filters() {
+// A few at a time, so that no commit takes much longer for it. What fails here is not tried again.
+int StartKeys::get_filters() {
   Part* without = nullptr;
   std::size_t loads = 0;
   std::size_t missing = 0;
   for (Part& part : parts_) {
     const auto open = open_.find(part.number >> lane_bits);
     if (part.filter || part.damaged || open == open_.end() || part.number >= open->second) continue;
-    if (!part.asked && loads++ < limits::filters_per_commit) load(part);
+    if (!part.asked && loads++ < limits::filters_per_commit)
+      if (const int code = load(part); code != SQLITE_OK) return code;
     if (!part.asked || part.filter) continue;
     if (without == nullptr) without = &part;
     ++missing;
   }
-  if (without == nullptr) return;
-  make_some(*without, missing == 1 ? limits::filter_rows_per_commit : limits::filter_rows_per_commit_behind);
+  if (without == nullptr) return SQLITE_OK;
+  return make_some(*without, missing == 1 ? limits::filter_rows_per_commit : limits::filter_rows_per_commit_behind);
 }
 
-void StartKeys::load(Part& part) {
+int StartKeys::load(Part& part) {
   part.asked = true;
   Rows rows = read_filter_.query(part.number);
   if (rows.next()) part.filter = KeyFilter::parse(rows.bytes(0), file_);
+  return rows.failed() ? unless_damaged(rows.rc()) : SQLITE_OK;
 }
 
-void StartKeys::make_some(Part& part, std::size_t rows_max) {
+int StartKeys::make_some(Part& part, std::size_t rows_max) {
   if (!making_ || making_->part != part.number)
     making_.emplace(Making{part.number, KeyFilter(std::size_t{1} << part_bits), {}, {}});
   Making& making = *making_;
   std::size_t count = 0;
+  int code = SQLITE_OK;
   {
     const std::string name_space = making.name_space;
     const std::string id = making.id;
@@ -169,16 +173,20 @@ void StartKeys::make_some(Part& part, std::size_t rows_max) {
       making.name_space = rows.text(0);
       making.id = rows.text(1);
       making.filter.add(hash_of(making.name_space, making.id));
+      part.damaged = part.damaged || rows.malformed();
     }
-    part.damaged = rows.failed() || rows.malformed();
+    if (rows.failed()) code = rows.rc();
   }
-  if (!part.damaged && count == rows_max) return;
+  if (fault_of(code) == Fault::poison || fault_of(code) == Fault::unreadable) part.damaged = true;
+  if (!part.damaged && (code != SQLITE_OK || count == rows_max)) return code;
   if (!part.damaged) {
     const std::string bytes = making.filter.text(file_);
-    put_filter_.run(part.number, Blob{bytes});  // should that fail, the next start makes it again
+    // Should that fail, the next start makes it again.
+    if (put_filter_.run(part.number, Blob{bytes}) == Statement::failed) code = put_filter_.code();
     part.filter = std::move(making.filter);
   }
   making_.reset();
+  return unless_damaged(code);
 }
 
 }  // namespace pawl::store::sqlite

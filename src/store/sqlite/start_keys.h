@@ -40,6 +40,9 @@ class StartKeys {
   void forget() { looked_ = false; }  // a transaction begins: others may have committed
 
   // Each returns a result code of SQLite.
+  // What other processes may have changed, once in each transaction and before it removes a key: what it reads is
+  // remembered, and a removal may be undone.
+  int look();
   int find(const Namespace& name_space, const JobId& id, Key& found);
   // `old`: what find() said.
   int put(const Namespace& name_space, const JobId& id, RunId run, const Key& old);
@@ -58,17 +61,16 @@ class StartKeys {
     std::string name_space, id;  // the last key
   };
 
-  int look();
   int read_parts();
   int read_lanes(bool first);
   void note_part(std::int64_t number);
   int find_in(std::int64_t part, const Namespace& name_space, const JobId& id, Key& found);
-  void get_filters();
-  void load(Part& part);
-  void make_some(Part& part, std::size_t rows_max);
+  int get_filters();
+  int load(Part& part);
+  int make_some(Part& part, std::size_t rows_max);
   Bits128 hash_of(std::string_view name_space, std::string_view id) const;
 
-  Bits128 file_;              // the identity of the file
+  Bits128 file_;         // the identity of the file
   bool looked_ = false;  // in this transaction
   bool parts_known_ = false;
   std::vector<Part> parts_;                    // in their order

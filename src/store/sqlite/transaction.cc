@@ -79,6 +79,8 @@ std::string Transaction::last_message() const {
 }
 
 Status Transaction::finish_commit(std::int64_t changes_before) {
+  // An error that nobody looked at may have ended the transaction. Then nothing of it is reported as committed.
+  if (sqlite3_get_autocommit(connection_->handle()) != 0) return abandon(SQLITE_ABORT_ROLLBACK);
   if (commit_.run() == Statement::failed) return failed_commit(commit_.code());
   row_writes_ += sqlite3_total_changes64(connection_->handle()) - changes_before;
   return {};

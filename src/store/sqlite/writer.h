@@ -104,7 +104,7 @@ class Writer {
   OutboxWriter outbox_{clock_, lanes_, jobs_, mailboxes_, signal_ids_};
   LabelWriter labels_{lanes_};
   BundleWriter bundles_{{transaction_, lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_}};
-  RemovalWriter removal_{inbox_};
+  RemovalWriter removal_{inbox_, jobs_};
   AppWriter apps_{clock_};
   EngineWriter engines_{clock_};
   DuplexWriter duplex_{clock_, jobs_};

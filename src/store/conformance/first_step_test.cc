@@ -126,6 +126,19 @@ TEST_P(FirstStep, that_cannot_be_applied_leaves_the_job_and_its_start_message) {
   EXPECT_TRUE(job(outcomes[2].run()).inbox.empty());
 }
 
+// No store looks at it any further, so the next submit is what comes behind this one.
+TEST_P(FirstStep, that_is_too_large_leaves_the_job_and_its_start_message) {
+  const RunId run = next_run();
+  core::Bundle first = first_step(run);
+  std::get<core::JobHead>(first.head).data = Payload(std::string(limits::payload_bytes_max + 1, 'x'));
+  const auto outcomes = commit_all({order("a"), first, order("b"), first_step(RunId(run.raw() + 1))});
+  EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
+  EXPECT_EQ(outcomes[1].kind, OutcomeKind::rejected);
+  expect_untouched(run);
+  EXPECT_EQ(outcomes[3].kind, OutcomeKind::committed) << outcomes[3].reason;
+  EXPECT_TRUE(job(outcomes[2].run()).inbox.empty());
+}
+
 TEST_P(FirstStep, counts_only_right_behind_its_submit) {
   const RunId run = next_run();
   EXPECT_EQ(commit_all({first_step(run), order("a")})[0].kind, OutcomeKind::conflict);

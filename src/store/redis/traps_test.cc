@@ -52,6 +52,66 @@ TEST_F(RedisTraps, a_stale_heartbeat_is_refused_and_steals_nothing_back) {
   EXPECT_EQ(commit(ExtendWork{run, second.activity, second.token, seconds(30)}).kind, OutcomeKind::committed);
 }
 
+// A script is not rolled back. What many bundles write is written once for all of them, so a failure in between must
+// not cost the others a part of theirs.
+TEST_F(RedisTraps, a_script_that_fails_leaves_every_bundle_before_whole) {
+  const RunId sound = submit("a");
+  const RunId damaged = submit("b");
+  core::Bundle gives_work = bundle_for(sound);
+  auto& head = std::get<core::JobHead>(gives_work.head);
+  head.next_activity = 1;
+  core::Activity activity;
+  activity.ledger = *ledger::ActivityLedger::decode(1'100'000'000'000);
+  core::WorkItem item;
+  item.run = sound;
+  item.topic = Topic("t");
+  item.request = core::Guid{8, 8};
+  item.input = "work";
+  item.token = core::WorkToken(5);  // its owner has it
+  item.epoch = epoch_;
+  item.runs = 1;
+  gives_work.writes = {core::PutActivity{std::nullopt, activity}, core::PutWork{item}};
+  const core::Bundle fails = bundle_for(damaged);
+  shared_server().ask({"HDEL", key(format("run:{}", damaged.raw())), "head"});
+  const auto outcomes = store_->commit(std::vector<Operation>{gives_work, fails});
+  ASSERT_FALSE(outcomes);
+  EXPECT_EQ(outcomes.error().code, ErrorCode::outcome_unknown);
+  const StoredJob stored = job(sound);
+  EXPECT_EQ(stored.state.job.rev, core::Rev(1));
+  ASSERT_NE(stored.state.find_work(core::ActivitySeq(0)), nullptr) << "nobody would ever do it";
+  EXPECT_EQ(stored.state.find_work(core::ActivitySeq(0))->input, Payload("work"));
+}
+
+// Its first step was to take the start message, and could not even be checked.
+TEST_F(RedisTraps, a_script_that_fails_in_a_first_step_leaves_the_start_message) {
+  const RunId run(submit("a").raw() + 1);
+  core::Bundle first;
+  first.entity = run;
+  first.epoch = epoch_;
+  first.id = core::BundleId(77);
+  first.with_submit = true;
+  core::JobHead head;
+  head.next_activity = 1;
+  first.head = std::move(head);
+  core::Activity activity;
+  activity.ledger = *ledger::ActivityLedger::decode(1'100'000'000'000);
+  core::WorkItem item;
+  item.run = run;
+  item.topic = Topic("t");
+  item.request = core::Guid{8, 8};
+  item.token = core::WorkToken(5);
+  item.epoch = epoch_;
+  item.runs = 1;
+  first.writes = {core::PutActivity{std::nullopt, activity}, core::PutWork{item},
+                  core::Consume{core::start_message(run, {}).guid}};
+  shared_server().ask({"SET", key("paused"), "no set"});
+  ASSERT_FALSE(store_->commit(std::vector<Operation>{a_job("b", lane_), first}));
+  shared_server().ask({"DEL", key("paused")});
+  const StoredJob stored = job(run);
+  EXPECT_EQ(stored.state.job.rev, core::Rev(0));
+  EXPECT_EQ(stored.inbox.size(), 1u) << "the job would never begin";
+}
+
 TEST_F(RedisTraps, a_lease_has_an_owner_and_an_epoch_and_both_are_compared) {
   const RunId run = submit("a");
   const core::Bundle mine = bundle_for(run);
@@ -192,27 +252,25 @@ TEST_F(RedisTraps, a_server_that_forgot_the_functions_is_told_them_again) {
   EXPECT_EQ(job(run).state.job.rev, core::Rev(2));
 }
 
-// A function keeps its variables from one call to the next.
+// A function keeps its variables from one call to the next. Work that a bundle claims is written behind all bundles of
+// the group; here its item is written, and its place cannot be.
 TEST_F(RedisTraps, what_a_failed_call_left_is_not_written_by_the_next_one) {
-  const RunId good = submit("good");
-  const RunId bad = submit("bad");
-  for (int i = 0; i < 2; ++i) ASSERT_EQ(commit(bundle_for(bad)).kind, OutcomeKind::committed);
-  shared_server().ask({"SET", key(format("history:{}", bad.raw())), "no stream"});
-  // Work that its bundle claims is written behind all bundles of the group, so not in this one.
-  core::Bundle hands = bundle_for(good);
+  const RunId run = submit("a");
+  core::Bundle hands = bundle_for(run);
   core::Activity activity;
   activity.ledger = *ledger::ActivityLedger::decode(1'100'000'000'000);
   core::WorkItem item;
-  item.run = good;
+  item.run = run;
   item.topic = Topic("t");
   item.token = core::WorkToken(7);
   item.epoch = epoch_;
   std::get<core::JobHead>(hands.head).next_activity = 1;
   hands.writes = {core::PutActivity{std::nullopt, activity}, core::PutWork{item}};
-  const std::vector<Operation> group = {hands, bundle_for(bad)};
-  ASSERT_FALSE(store_->commit(group));
+  shared_server().ask({"SET", key("places"), "no set"});
+  ASSERT_FALSE(try_commit(hands));
+  shared_server().ask({"DEL", key("places")});
   ASSERT_EQ(commit(a_job("next", lane_)).kind, OutcomeKind::committed);
-  EXPECT_EQ(shared_server().ask({"EXISTS", key("items"), key("places")}), "0");
+  EXPECT_EQ(shared_server().ask({"EXISTS", key("places")}), "0");
 }
 
 // A wrong type is stored where a part of the job is written.

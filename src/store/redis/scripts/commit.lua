@@ -5,6 +5,8 @@ local function apply_group()
     local name = take()
     local shape = shapes[name] or string.sub(name, 1, 4) == "job " and shape_of(name)
     behind, made = made, nil
+    -- Its first step did not come: the store refused it before.
+    if kept_start and not (shape and shape.first == takes_start) then rest.jobs.put_start() end
     if shape then
       outcomes[i] = step(shape)
     else
@@ -37,16 +39,17 @@ local function commit(keys, arguments)
   outcomes = {}
   local wanted = {}
   local went_well, problem = pcall(apply_group)
-  if not went_well then
-    if type(problem) ~= "table" or not problem.wanted then error(problem) end
-    wanted = problem.wanted
-  end
+  -- What was applied is written also if a later operation fails: it is not rolled back.
   if kept_start then rest.jobs.put_start() end
   flush()
   local commits = text(tonumber(lane.commits) + 1)
   if placed then call("HSET", key.lane, "commits", commits, "place", text(lane.place))
   else call("HSET", key.lane, "commits", commits) end
   if lane.store == "" then call("HSET", key.lane, "store", store_id) end
+  if not went_well then
+    if type(problem) ~= "table" or not problem.wanted then error(problem) end
+    wanted = problem.wanted
+  end
   notify()
   return {"ok", commits, outcomes, wanted, text(now)}
 end

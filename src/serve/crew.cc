@@ -18,7 +18,7 @@ bool Crew::take(Task task, Length length) {
     if (closed_ || tasks_.size() + slow_.size() >= waiting_max_) return false;
     (length == Length::slow ? slow_ : tasks_).push_back(std::move(task));
   }
-  changed_.notify_all();  // not one: a thread that may begin no slow task could be the one that wakes
+  changed_.notify_one();
   return true;
 }
 
@@ -28,7 +28,7 @@ void Crew::finish(Task task) {
     if (closed_) return;
     tasks_.push_back(std::move(task));
   }
-  changed_.notify_all();
+  changed_.notify_one();
 }
 
 void Crew::close() {

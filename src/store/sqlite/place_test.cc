@@ -287,6 +287,9 @@ TEST_F(PlaceTest, only_an_owner_brings_a_file_forward) {
   ASSERT_TRUE(guest);
   store_.reset();
   ASSERT_TRUE(open_file(path(), {}, newer));
+  const auto read = (*guest)->find_run(default_namespace(), JobId("the-older-one-works-on"));
+  ASSERT_FALSE(read) << "its statements could read empty payloads where the newer layout has them elsewhere";
+  EXPECT_NE(read.error().detail.find("a newer program"), std::string::npos) << read.error().detail;
   const std::vector<Operation> group{a_submit(lane_, "late")};
   const auto late = (*guest)->commit(group);
   ASSERT_FALSE(late);

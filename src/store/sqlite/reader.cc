@@ -50,6 +50,9 @@ Result<std::unique_ptr<Reader>> Reader::open(std::unique_ptr<Connection> connect
 }
 
 Status Reader::prepare() {
+  const auto layout = connection_->read_number("PRAGMA user_version");
+  if (!layout) return layout.error();
+  layout_ = *layout;
   const std::string job = format("SELECT {} FROM jobs WHERE run = ?1", columns_of_job(""));
   const std::string names = columns_of_job("?4");
   // The row of a running job, without the columns that may be large.
@@ -59,6 +62,7 @@ Status Reader::prepare() {
     Statement* statement;
     const char* sql;
   } entries[] = {
+      {&version_, "PRAGMA user_version"},
       {&begin_, "BEGIN"},
       {&end_, "COMMIT"},
       {&store_id_, "SELECT store_id FROM store_state WHERE id = 1"},
@@ -127,6 +131,15 @@ Result<core::Guid> Reader::read_store_id() {
   const core::Guid id = rows.guid(0);
   if (rows.malformed()) return Error{ErrorCode::corrupt, "the store's id is malformed"};
   return id;
+}
+
+// A newer program may have become the owner and migrated the file while this one has it open. SQLite then runs the old
+// statements on the new tables, and what moved elsewhere looks as if it were empty.
+Status Reader::check_layout() {
+  Rows rows = version_.query();
+  if (rows.next() && rows.number(0) == layout_) return {};
+  if (rows.failed()) return error(rows);
+  return connection_->error(SQLITE_SCHEMA, "read");
 }
 
 Result<std::int64_t> Reader::read_last_commit() {

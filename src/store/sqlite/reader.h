@@ -41,6 +41,8 @@ class Reader {
   std::mutex& mutex() { return mutex_; }
   Connection& connection() { return *connection_; }
 
+  // Whether the file has the layout that it had when it was opened. Asked after a read: layouts only move forward.
+  Status check_layout();
   Result<core::Guid> read_store_id();
   Result<std::int64_t> read_last_commit();
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool);
@@ -122,7 +124,8 @@ class Reader {
 
   std::mutex mutex_;
   std::unique_ptr<Connection> connection_;
-  Statement store_id_, last_commit_, begin_, end_;
+  std::int64_t layout_ = 0;
+  Statement version_, store_id_, last_commit_, begin_, end_;
   Statement pool_, lane_, part_below_, run_, mailbox_of_key_;
   Statement job_, job_row_, activities_, records_, work_of_, inbox_, timers_;
   Statement due_timers_, due_work_, due_removals_, due_keys_, message_, paused_;

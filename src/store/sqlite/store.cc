@@ -207,11 +207,11 @@ class Store::Parts final : public TransactionHost {
   auto with_reader(Read read) {
     for (auto& reader : readers_) {
       std::unique_lock lock(reader->mutex(), std::try_to_lock);
-      if (lock.owns_lock()) return read(*reader);
+      if (lock.owns_lock()) return checked(*reader, read);
     }
     const std::size_t turn = turn_.fetch_add(1, std::memory_order_relaxed) % readers_.size();
     const std::lock_guard lock(readers_[turn]->mutex());
-    return read(*readers_[turn]);
+    return checked(*readers_[turn], read);
   }
 
   const core::Guid& id() const { return id_; }
@@ -227,6 +227,12 @@ class Store::Parts final : public TransactionHost {
  private:
   Parts(const std::string& path, const Options& options) : options_(options), lock_(path), ringer_(path), path_(path) {}
 
+  template <class Read>
+  static auto checked(Reader& reader, const Read& read) -> decltype(read(reader)) {
+    auto answer = read(reader);
+    if (auto same = reader.check_layout(); !same) return same.error();
+    return answer;
+  }
   static Change change_of(std::span<const Operation> group, std::span<const Outcome> outcomes) {
     return changed_by(group, outcomes);
   }

@@ -140,6 +140,7 @@ class JobStore {
   // Recovery of one lane, page by page: entities with unconsumed messages, and work items. A page of large work items
   // may have fewer rows than requested: only an empty page is the last.
   virtual Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) = 0;
+  // What the lane's present owner claimed as it put it may be missing among the places: it knows of that.
   virtual Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
   virtual Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
   // Rows that wait to be delivered: for each target lane the oldest `rows_max`, in order. A target lane that cannot be

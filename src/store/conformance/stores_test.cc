@@ -11,7 +11,10 @@ namespace {
 std::unique_ptr<Store> open_sqlite(const Clock& clock, const std::filesystem::path& folder, bool sends_directly,
                                    bool apart = false) {
   sqlite::Options options;
-  if (apart) options.payload_in_row_bytes = 0;
+  if (apart) {
+    options.payload_in_row_bytes = 0;
+    options.unlisted_rows_max = 0;
+  }
   options.clock = &clock;
   options.sends_directly = sends_directly;
   auto opened = sqlite::Store::open((folder / "pawl.db").string(), options);
@@ -48,7 +51,7 @@ const std::vector<StoreFactory>& all_stores() {
        },
        [](Store& made) { return dynamic_cast<fault::Store&>(made).duplex(); }},
       {"sqlite", make_sqlite, [](Store& made) { return &dynamic_cast<sqlite::Store&>(made).duplex(); }},
-      // What it does with large payloads, with all of them.
+      // What it does with large payloads, with all of them; and with work that is open for long, with all of it.
       {"sqlite_apart", [](const Clock& clock, const Folder& folder) { return open_sqlite(clock, folder, true, true); },
        [](Store& made) { return &dynamic_cast<sqlite::Store&>(made).duplex(); }},
   };

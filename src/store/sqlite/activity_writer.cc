@@ -58,15 +58,17 @@ Status ActivityWriter::prepare(Connection& connection) {
                "?17") ", closing_ledger),"
                       " " PAWL_NO_WORK
                       " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"
-                      " AND (?18 IS NULL OR token = ?18) AND input_at IS NOT -1"},
+                      " AND (?18 IS NULL OR token = ?18)"
+                      // Nothing of its work item is in another table, or ?19: no more.
+                      " AND (?19 OR (input_at IS NOT -1 AND (unlisted = 1 OR request IS NULL)))"},
           {&new_activity_,
            "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at,"
            " closed_at, output, state, closing_guid, closing_ledger, position, topic, request, token, worker, epoch,"
-           " lease_until, runs, input, priority, visible_at, held, once, wake_at, life, plain_key, input_at)"
+           " lease_until, runs, input, priority, visible_at, held, once, wake_at, life, plain_key, input_at, unlisted)"
            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14" PAWL_SNAPSHOT(
                "?31") ", ?15,"
-                      " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?32) ON CONFLICT DO "
-                      "NOTHING"},
+                      " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?32, ?33)"
+                      " ON CONFLICT DO NOTHING"},
           {&read_activity_ledger_, "SELECT ledger FROM activities WHERE run = ?1 AND seq = ?2"},
           {&put_record_, "UPDATE message_ledgers SET activity = ?4, ledger = ?5" PAWL_SNAPSHOT(
                              "?7") ", output = ?6"
@@ -188,9 +190,11 @@ Applied ActivityWriter::put_row(const AtHand& at, const RowWrites& writes) {
   }
   if (!writes.activity->before) {
     int added = 0;
+    bool quiet = false;
     if (writes.work != nullptr) {
       const core::WorkItem& item = writes.work->item;
       const StoredLife stored(item);
+      quiet = is_quiet(item, stored.wake_at);
       const std::int64_t position = transaction_.next_position();
       const InputWriter::Place input = inputs_.put(at, item, to.parent);
       if (input.failed) return *input.failed;
@@ -198,16 +202,16 @@ Applied ActivityWriter::put_row(const AtHand& at, const RowWrites& writes) {
                                 to.code, to.opened_at, to.closed_at, to.output, to.state, closing_guid, closing,
                                 position, item.topic, GuidBytes(item.request), item.token, item.worker, item.epoch,
                                 item.lease_until, item.runs, *input.in_row, item.priority, item.visible_at, item.held,
-                                stored.once, stored.wake_at, stored.life(), item.plain_key, hit, input.at);
+                                stored.once, stored.wake_at, stored.life(), item.plain_key, hit, input.at, quiet);
     } else {
       added = new_activity_.run(at.run(), to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(), to.status,
                                 to.code, to.opened_at, to.closed_at, to.output, to.state, closing_guid, closing,
                                 nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0, 0,
-                                0, 0, 0, nullptr, 0, hit, nullptr);
+                                0, 0, 0, nullptr, 0, hit, nullptr, 0);
     }
     if (added == Statement::failed) return failed(new_activity_);
     if (added == 0) return contradicts(format("activity {} exists already", to.seq.raw()));
-    return {};
+    return writes.work != nullptr ? list_.put_new(at.run(), to.seq, quiet) : Applied{};
   }
   std::optional<core::WorkToken> token;
   if (writes.drop != nullptr && !at.tokens_checked) token = writes.drop->token;
@@ -215,16 +219,18 @@ Applied ActivityWriter::put_row(const AtHand& at, const RowWrites& writes) {
   if (Applied kept = inputs_.keep(at.run(), *writes.activity); !is_done(kept)) return kept;
   int changed = 0;
   if (is_answered(*writes.activity)) {
-    const auto end = [&] {
+    const auto end = [&](bool alone) {
       return end_activity_.run(at.run(), to.seq, before, to.node, to.at.text(), to.parent, to.ledger.encode(),
                                to.status, to.code, to.opened_at, to.closed_at, to.output, closing_before, closing_guid,
-                               closing, to.state, hit, token);
+                               closing, to.state, hit, token, alone);
     };
-    changed = end();
-    if (changed == 0) {  // perhaps because of a large input: that goes first
-      const Checked dropped = inputs_.drop(at.run(), to.seq);
-      if (dropped.failed) return *dropped.failed;
-      if (dropped.yes) changed = end();
+    changed = end(false);
+    if (changed == 0) {  // perhaps because of a large input, or because its item is listed: that goes first
+      const Checked input = inputs_.drop(at.run(), to.seq);
+      if (input.failed) return *input.failed;
+      const Checked entry = list_.drop(at.run(), to.seq, token);
+      if (entry.failed) return *entry.failed;
+      if (input.yes || entry.yes) changed = end(true);
     }
     if (changed == Statement::failed) return failed(end_activity_);
   } else {

@@ -24,8 +24,8 @@ std::optional<std::uint32_t> row_of(const core::Write& write);
 class ActivityWriter {
  public:
   // The references must outlive it.
-  ActivityWriter(Transaction& transaction, InputWriter& inputs, WorkWriter& work)
-      : transaction_(transaction), inputs_(inputs), work_(work) {}
+  ActivityWriter(Transaction& transaction, InputWriter& inputs, WorkWriter& work, WorkList& list)
+      : transaction_(transaction), inputs_(inputs), work_(work), list_(list) {}
   Status prepare(Connection& connection);
 
   // Applies those of the bundle's writes from `begin` up to `until` that change the row of an activity.
@@ -61,6 +61,7 @@ class ActivityWriter {
   Transaction& transaction_;
   InputWriter& inputs_;
   WorkWriter& work_;
+  WorkList& list_;
   Statement put_activity_, end_activity_, new_activity_, read_activity_ledger_, put_record_, new_record_;
   Statement read_record_ledger_, put_closing_, drop_closing_, read_closing_;
   std::vector<Part> parts_;  // of the current bundle

@@ -126,7 +126,7 @@ TEST_F(PoisonTest, pages_step_over_a_damaged_row_and_name_it) {
   EXPECT_EQ(work->back().run, runs[2]);
   ASSERT_EQ(work->damaged.size(), 1u);
   EXPECT_EQ(work->damaged[0].run, runs[1]);
-  raw(format("UPDATE activities SET topic = x'ff' WHERE run = {}", runs[0].raw()));
+  raw(format("UPDATE work_list SET topic = x'ff' WHERE run = {}", runs[0].raw()));
   const auto places = store_->read_work_places(lane_, {}, 1);
   ASSERT_TRUE(places);
   ASSERT_EQ(places->size(), 1u);

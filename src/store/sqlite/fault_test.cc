@@ -491,8 +491,8 @@ TEST_F(LogTest, stats_count_row_writes) {
   const Stats after = sqlite().stats();
   EXPECT_EQ(after.commits, before.commits + 1);
   EXPECT_EQ(after.operations, before.operations + 1);
-  // The job, the activity with its work item, and the group's commit counter.
-  EXPECT_EQ(after.row_writes, before.row_writes + 3);
+  // The job, the activity with its work item, its place in the list of work, and the group's commit counter.
+  EXPECT_EQ(after.row_writes, before.row_writes + 4);
 }
 
 }  // namespace pawl::store::sqlite

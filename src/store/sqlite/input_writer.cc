@@ -28,7 +28,7 @@ Status InputWriter::prepare(Connection& connection) {
           {&find_changed_,
            "SELECT 1 FROM activities WHERE run = ?1 AND seq = ?2 AND output IS NOT NULL AND (?3 OR output IS NOT ?4)"},
           {&keep_inputs_,
-           "UPDATE activities INDEXED BY work_by_run SET input_at = NULL,"
+           "UPDATE activities INDEXED BY activities_by_run SET input_at = NULL,"
            " input = (SELECT o.output FROM activities o WHERE o.run = ?1 AND o.seq = ?2)"
            " WHERE run = ?1 AND request IS NOT NULL AND input_at = ?2"},
           {&keep_result_,

@@ -1,6 +1,7 @@
 // How many: jobs by graph and status, work by topic; which engines share the file.
 #include "store/sqlite/engine_rows.h"
 #include "store/sqlite/reader.h"
+#include "store/sqlite/work_rows.h"
 
 namespace pawl::store::sqlite {
 
@@ -10,12 +11,13 @@ Status Reader::prepare_counts() {
     const char* sql;
   } entries[] = {
       {&job_counts_, "SELECT graph, status, jobs FROM job_counts WHERE jobs > 0 ORDER BY graph, status"},
-      // ?1: now. Read through the index of work items: what has ended costs nothing.
+      // ?1: now. Read through the list of work items and the newest rows: what has ended costs nothing.
       {&topic_work_,
        "SELECT topic, sum(ready), sum(NOT held AND token <> 0), sum(NOT held AND token = 0 AND NOT ready), sum(held),"
        " min(CASE WHEN ready THEN max(opened_at, visible_at) END)"
        " FROM (SELECT topic, held, token, opened_at, visible_at, (NOT held AND token = 0 AND visible_at <= ?1) AS ready"
-       " FROM activities INDEXED BY work_by_run WHERE request IS NOT NULL) GROUP BY topic ORDER BY topic"},
+       " FROM " PAWL_OPEN_WORK " CROSS JOIN activities ON id = item WHERE request IS NOT NULL)"
+       " GROUP BY topic ORDER BY topic"},
       {&engines_,
        "SELECT name, until, leaving, holds, serves FROM engines WHERE pool = ?1 AND until > ?2 ORDER BY name"},
   };

@@ -49,7 +49,7 @@ Status Reader::prepare_due() {
        "SELECT due, run, guid FROM timers INDEXED BY timers_due"
        " WHERE run >> 47 = ?1 AND (due, run, guid) > (?2, ?3, ?4) ORDER BY due, run, guid"},
       {&due_work_,
-       "SELECT wake_at, run, seq FROM activities INDEXED BY work_due"
+       "SELECT wake_at, run, seq FROM work_list INDEXED BY work_due"
        " WHERE run >> 47 = ?1 AND wake_at <> 0 AND (wake_at, run, seq) > (?2, ?3, ?4)"
        " ORDER BY wake_at, run, seq"},
       {&due_removals_,

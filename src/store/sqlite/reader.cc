@@ -79,7 +79,7 @@ Status Reader::prepare() {
        " closing_guid, closing_ledger, state FROM activities WHERE run = ?1 ORDER BY seq"},
       {&records_, "SELECT guid, activity, ledger, output FROM message_ledgers WHERE run = ?1"},
       {&work_of_, "SELECT " PAWL_WORK_COLUMNS ", seq FROM activities"
-                  " INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
+                  " INDEXED BY activities_by_run WHERE run = ?1 AND request IS NOT NULL"},
       {&inbox_, "SELECT guid, redeliveries, body, 0 FROM inbox WHERE run = ?1 ORDER BY id"},
       {&timers_, "SELECT guid, redeliveries, body, due FROM timers WHERE run = ?1 ORDER BY due, guid"},
       {&message_,
@@ -90,13 +90,15 @@ Status Reader::prepare() {
        "SELECT DISTINCT run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = inbox.run) FROM inbox"
        " WHERE run > ?1 AND run <= ?2 AND typeof(run) = 'integer' ORDER BY run LIMIT ?3"},
       // Without a LIMIT: damaged rows do not count, and the caller stops when it has enough.
-      {&work_, "SELECT " PAWL_WORK_COLUMNS ", run, seq FROM activities"
-               " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
-               " ORDER BY run, seq"},
+      {&work_, "SELECT " PAWL_WORK_COLUMNS ", its_run, its_seq FROM"
+               " (SELECT run AS its_run, seq AS its_seq FROM work_list WHERE (run, seq) > (?1, ?2) AND run <= ?3)"
+               " CROSS JOIN activities ON run = its_run AND seq = its_seq WHERE request IS NOT NULL UNION ALL"
+               " SELECT " PAWL_WORK_COLUMNS ", run, seq FROM activities"
+               " WHERE " PAWL_UNLISTED " AND request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
+               " ORDER BY its_run, its_seq"},
+      {&work_item_, "SELECT " PAWL_WORK_COLUMNS " FROM activities WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
       {&work_places_,
-       "SELECT run, seq, topic FROM activities"
-       " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
-       " ORDER BY run, seq"},
+       "SELECT run, seq, topic FROM work_list WHERE (run, seq) > (?1, ?2) AND run <= ?3 ORDER BY run, seq"},
       {&app_, "SELECT body FROM apps WHERE namespace = ?1 AND app = ?2 AND version = ?3"},
       {&apps_,
        "SELECT a.app, a.version, n.version IS NOT NULL, a.deployed_at FROM apps a LEFT JOIN active_apps n"
@@ -231,6 +233,16 @@ Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor aft
   const RunId first = core::make_run(lane, 0);
   if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};
   Page<core::WorkItem> items;
+  if (rows_max == 1) {  // usually who asks knows the item: it is right behind this place
+    const core::ActivitySeq next(after.activity.raw() + 1);
+    Rows rows = work_item_.query(after.run, next);
+    if (rows.next()) {
+      core::WorkItem item = work_item(rows, after.run, next);
+      if (!rows.malformed()) items.push_back(std::move(item));
+    }
+    if (rows.failed()) return error(rows);
+    if (!items.empty()) return items;
+  }
   Rows rows = work_.query(after.run, after.activity, last_run(lane));
   std::size_t bytes = 0;
   while (items.size() < rows_max && bytes < limits::page_of_work_bytes && rows.next()) {
@@ -245,6 +257,24 @@ Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor aft
   }
   if (rows.failed()) return error(rows);
   return items;
+}
+
+Status Reader::verify_work() {
+  const auto wrong = connection_->read_number(
+      "SELECT (SELECT count(*) FROM activities a WHERE request IS NOT NULL AND CASE WHEN unlisted"
+      " THEN id < (SELECT unlisted_from FROM store_state)"
+      " OR EXISTS (SELECT 1 FROM work_list l WHERE l.run = a.run AND l.seq = a.seq)"
+      " ELSE NOT EXISTS (SELECT 1 FROM work_list l WHERE l.run = a.run AND l.seq = a.seq AND l.topic IS a.topic"
+      " AND l.priority IS a.priority AND l.position IS a.position AND l.token IS a.token AND l.epoch IS a.epoch"
+      " AND l.lease_until IS a.lease_until AND l.visible_at IS a.visible_at AND l.held IS a.held"
+      " AND l.once IS a.once AND l.wake_at IS a.wake_at) END)"
+      " + (SELECT count(*) FROM work_list l WHERE NOT EXISTS (SELECT 1 FROM activities a WHERE a.run = l.run"
+      " AND a.seq = l.seq AND a.request IS NOT NULL AND a.unlisted = 0))");
+  if (!wrong) return wrong.error();
+  if (*wrong == 0) return {};
+  return Error{ErrorCode::corrupt,
+               format("{}: {} work items are not as the list of work has them; restore the file from a backup",
+                      connection_->path(), *wrong)};
 }
 
 }  // namespace pawl::store::sqlite

@@ -62,6 +62,7 @@ class Reader {
   Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max);
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid);
   Result<std::vector<Topic>> read_paused_topics();
+  Status verify_work();  // reads all activities: whether the list of work agrees with them
   // read_list.cc
   Result<std::vector<LaneEnd>> read_lane_ends();
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
@@ -130,7 +131,7 @@ class Reader {
   Statement job_, job_row_, activities_, records_, work_of_, inbox_, timers_;
   Statement due_timers_, due_work_, due_removals_, due_keys_, message_, paused_;
   Statement mailbox_, entries_;
-  Statement waiting_, work_, work_places_;
+  Statement waiting_, work_, work_item_, work_places_;
   Statement page_inbox_, page_registrations_, page_heads_, page_signals_, page_offers_, page_registration_, page_offer_;
   Statement mailbox_list_;
   Statement app_, apps_;

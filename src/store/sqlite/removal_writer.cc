@@ -57,7 +57,9 @@ Applied RemovalWriter::apply(const RemoveJob& remove) {
   for (Statement* drop :
        {&drop_activities_, &drop_inputs_, &drop_records_, &drop_labels_, &drop_announcements_, &drop_job_})
     if (drop->run(remove.run) == Statement::failed) return failed(*drop);
-  return Applied{SQLITE_OK, true, {}};
+  Applied removed = list_.sweep(remove.run);
+  if (is_done(removed)) removed = list_.rows_removed();
+  return is_done(removed) ? Applied{SQLITE_OK, true, {}} : removed;
 }
 
 Applied RemovalWriter::apply(const DropKeys& drop) {

@@ -6,13 +6,14 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/inbox_writer.h"
 #include "store/sqlite/job_writer.h"
+#include "store/sqlite/work_list.h"
 
 namespace pawl::store::sqlite {
 
 class RemovalWriter {
  public:
   // The references must outlive it.
-  RemovalWriter(InboxWriter& inbox, JobWriter& jobs) : inbox_(inbox), jobs_(jobs) {}
+  RemovalWriter(InboxWriter& inbox, JobWriter& jobs, WorkList& list) : inbox_(inbox), jobs_(jobs), list_(list) {}
   Status prepare(Connection& connection);
 
   Applied apply(const RemoveJob& remove);
@@ -21,6 +22,7 @@ class RemovalWriter {
  private:
   InboxWriter& inbox_;
   JobWriter& jobs_;
+  WorkList& list_;
   Statement read_ended_, drop_job_, drop_activities_, drop_inputs_, drop_records_, drop_labels_, drop_announcements_;
   Statement end_start_key_, drop_start_key_, drop_old_keys_, drop_filters_;
 };

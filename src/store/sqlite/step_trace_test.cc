@@ -73,7 +73,7 @@ class StepTrace : public FileTest {
 TEST_F(StepTrace, a_closing_step_2_decides_the_hit_with_the_delta_and_adds_the_digit_with_the_marks) {
   const std::vector<std::string> expected = {
       "BEGIN IMMEDIATE",
-      "SELECT commits, writer FROM store_state WHERE id = 1",
+      "SELECT commits, writer, unlisted_from FROM store_state WHERE id =",
       "PRAGMA user_version",
       "SELECT epoch, owner, next_run, next_announcement FROM lanes WHERE lane",
       "UPDATE jobs SET",  // the semaphore, and the hit

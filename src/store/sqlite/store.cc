@@ -79,6 +79,7 @@ class Store::Parts final : public TransactionHost {
     parts->writer_ = std::move(*writer);
     if (!options.sends_directly) parts->writer_->send_by_outbox();
     parts->writer_->limit({options.payload_in_row_bytes});
+    parts->writer_->keep_unlisted(options.unlisted_rows_max);
     const auto bytes = parts->writer_->connection().read_number("PRAGMA page_size");
     if (!bytes) return bytes.error();
     parts->frame_bytes_ = static_cast<std::uint64_t>(*bytes) + log_frame_head_bytes;
@@ -159,6 +160,7 @@ class Store::Parts final : public TransactionHost {
     if (!writer) return writer.error();
     if (!options_.sends_directly) (*writer)->send_by_outbox();
     (*writer)->limit({options_.payload_in_row_bytes});
+    (*writer)->keep_unlisted(options_.unlisted_rows_max);
     if (own_names_ == nullptr) {
       auto names = OwnNames::read();
       if (!names) return names.error();
@@ -554,7 +556,7 @@ Status Store::verify() {
     const auto found =
         reader.connection().read_text(format("PRAGMA integrity_check({})", limits::problems_max).c_str());
     if (!found) return found.error();
-    if (*found == "ok") return {};
+    if (*found == "ok") return reader.verify_work();
     return Error{ErrorCode::corrupt, format("{} is damaged; restore it from a backup, or recover what is readable with:"
                                             " sqlite3 FILE .recover\n{}",
                                             reader.connection().path(), *found)};

@@ -45,6 +45,7 @@ struct Options {
   // False: through the outbox, as in stores that cannot.
   bool sends_directly = true;
   std::size_t payload_in_row_bytes = limits::payload_in_row_bytes;  // of an input; tests keep all of them apart
+  std::int64_t unlisted_rows_max = limits::unlisted_rows_max;       // work_list.h; tests have every item listed soon
   bool rings = true;           // notify the owner after a commit; tests play processes that die before that
   bool despite_moves = false;  // opens a file that was moved or is incomplete: for the move itself
 };

@@ -38,7 +38,7 @@ Status Transaction::prepare() {
                           {&release_, "RELEASE operation"},
                           {&undo_, "ROLLBACK TO operation"},
                           {&count_commit_, "UPDATE store_state SET commits = ?1, writer = ?2 WHERE id = 1"},
-                          {&read_commits_, "SELECT commits, writer FROM store_state WHERE id = 1"},
+                          {&read_commits_, "SELECT commits, writer, unlisted_from FROM store_state WHERE id = 1"},
                           {&read_version_, "PRAGMA user_version"},
                       });
 }
@@ -56,7 +56,10 @@ int Transaction::begin() {
   if (begin_.run() == Statement::failed) return begin_.code();
   {
     Rows rows = read_commits_.query();
-    if (rows.next()) number_ = rows.number(0) + 1;
+    if (rows.next()) {
+      number_ = rows.number(0) + 1;
+      unlisted_from_ = rows.number(2);
+    }
     if (rows.failed()) return rows.rc();
   }
   return check_version();

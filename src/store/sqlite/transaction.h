@@ -53,6 +53,10 @@ class Transaction {
   // Items keep their order of arrival: the number of the commit, then the place within it.
   std::int64_t next_position() { return number_ << position_bits | positions_used_++; }
 
+  // From which row of activities on there may be work that is not listed (work_list.h).
+  std::int64_t unlisted_from() const { return unlisted_from_; }
+  void unlisted_moved(std::int64_t to) { unlisted_from_ = to; }
+
   std::int64_t row_writes() const { return row_writes_; }
   int sync_failure() const { return sync_failure_; }  // once a sync failed: the process must end
   bool disk_full() const { return disk_full_; }       // the last group failed for lack of room
@@ -105,6 +109,7 @@ class Transaction {
   // Of the open transaction.
   std::int64_t number_ = 0;
   std::int64_t positions_used_ = 0;
+  std::int64_t unlisted_from_ = 0;
   bool in_doubt_ = false;
   Reads reads_;
   std::int64_t opened_at_ = 0;  // number of changes when open() began

@@ -119,7 +119,9 @@ class FileTarget final : public transfer::Target {
   }
   Status end_of_records() override {
     auto done = connection().execute(
-        format("UPDATE store_state SET commits = max(commits, {})", (database_.last_place() >> position_bits) + 1)
+        format("UPDATE store_state SET commits = max(commits, {}),"
+               " unlisted_from = 1 + coalesce((SELECT max(id) FROM activities), 0)",
+               (database_.last_place() >> position_bits) + 1)
             .c_str());
     if (!done) return done;
     opened_.store.reset();  // it has another id now

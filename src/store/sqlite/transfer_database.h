@@ -27,10 +27,13 @@ inline constexpr SqlTable duplex_stream{
     " given_back, done"};
 inline constexpr SqlTable job_counts{"job_counts", "", "graph, status, jobs"};  // triggers write it with the jobs
 inline constexpr SqlTable large_inputs{"large_inputs", "", "run, seq, body"};  // moved with the work items
+inline constexpr SqlTable work_list{"work_list",  // written with the work items
+                                    "run, seq, topic, priority, position, token, epoch, lease_until, visible_at,"
+                                    " held, once, wake_at"};
 inline constexpr SqlTable start_keys{"start_keys", "part, namespace, job_id, run, expires_at"};
 inline constexpr SqlTable key_filters{"key_filters", "", "part, filter"};  // made again where they are missing
 inline constexpr SqlTable own[] = {lanes,         paused_topics, measures,   duplex_stream,
-                                   job_counts,    large_inputs,  key_filters};
+                                   job_counts,    large_inputs,  key_filters, work_list};
 }  // namespace tables
 
 class TransferDatabase {
@@ -94,7 +97,7 @@ class TransferDatabase {
     return put(tables::measures, one.name_space, one.graph, one.key, one.slice, one.target, one.value.has_value(),
                one.value.value_or(""), one.count, one.sum, one.least, one.most);
   }
-  // It is stored in its activity's row.
+  // It is stored in its activity's row, and listed.
   Status put_work(const transfer::Work& work) {
     if (!put_work_) {
       auto prepared = prepare(
@@ -107,6 +110,10 @@ class TransferDatabase {
     last_place_ = std::max(last_place_, work.place);
     const core::WorkItem& item = work.item;
     const StoredLife stored(item);
+    if (auto done = put(tables::work_list, item.run, item.activity, item.topic, item.priority, work.place, item.token,
+                        item.epoch, item.lease_until, item.visible_at, item.held, stored.once, stored.wake_at);
+        !done)
+      return done;
     return run(*put_work_, item.run, item.activity, item.topic, item.request, item.token, item.worker, item.epoch,
                item.lease_until, item.runs, item.input, item.priority, item.visible_at, item.held, stored.once,
                stored.life(), item.plain_key, stored.wake_at, work.place);

@@ -26,7 +26,14 @@ inline constexpr std::int64_t own_large_input = -1;  // stored as input_at
 #define PAWL_NO_WORK                                                                                  \
   "position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"         \
   " lease_until = NULL, runs = NULL, input = NULL, input_at = NULL, priority = 0, visible_at = 0, held = 0, once = 0," \
-  " plain_key = 0, wake_at = 0, life = NULL"
+  " plain_key = 0, wake_at = 0, life = NULL, unlisted = 0"
+
+// The row of each activity that has a work item: those of the list, and the newest, where it may not be listed
+// (work_list.h).
+#define PAWL_UNLISTED "id >= (SELECT unlisted_from FROM store_state WHERE id = 1) AND unlisted = 1"
+#define PAWL_OPEN_WORK                                                                                          \
+  "(SELECT a.id AS item FROM work_list l CROSS JOIN activities a ON a.run = l.run AND a.seq = l.seq UNION ALL" \
+  " SELECT id FROM activities WHERE " PAWL_UNLISTED ")"
 
 // PAWL_WORK_COLUMNS. The caller checks rows.malformed() afterwards.
 inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activity) {

@@ -42,33 +42,36 @@ Status WorkWriter::prepare(Connection& connection) {
           {&put_work_,
            "UPDATE activities SET position = coalesce(position, ?3), topic = ?4, request = ?5, token = ?6,"
            " worker = ?7, epoch = ?8, lease_until = ?9, runs = ?10, input = ?11, priority = ?12, visible_at = ?13,"
-           " held = ?14, once = ?15, wake_at = ?16, life = ?17, plain_key = ?18, input_at = ?19"
+           " held = ?14, once = ?15, wake_at = ?16, life = ?17, plain_key = ?18, input_at = ?19, unlisted = 0"
            " WHERE run = ?1 AND seq = ?2"},
-          // ?4: the token was checked before the bundle's first write.
+          // ?4: the token was checked before the bundle's first write. ?5: nothing of the item is in another table.
           {&drop_work_, "UPDATE activities SET " PAWL_NO_WORK
                         " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL AND (?4 OR token = ?3)"
-                        " AND input_at IS NOT -1"},
+                        " AND (?5 OR (input_at IS NOT -1 AND unlisted = 1))"},
           {&sweep_work_,
-           "UPDATE activities INDEXED BY work_by_run SET " PAWL_NO_WORK " WHERE run = ?1 AND request IS NOT NULL"},
+           "UPDATE activities INDEXED BY activities_by_run SET " PAWL_NO_WORK
+           " WHERE run = ?1 AND request IS NOT NULL"},
           {&read_work_item_,
            "SELECT " PAWL_WORK_COLUMNS " FROM activities WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
-          {&list_work_, "SELECT seq FROM activities INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
+          {&work_of_, "SELECT seq FROM activities INDEXED BY activities_by_run WHERE run = ?1 AND request IS NOT NULL"},
           {&move_work_,
            "UPDATE activities SET token = ?3, worker = ?4, epoch = ?5, lease_until = ?6, runs = ?7, visible_at = ?8,"
-           " held = ?9, once = ?10, wake_at = ?11, life = ?12 WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
+           " held = ?9, once = ?10, wake_at = ?11, life = ?12, unlisted = unlisted AND ?13"
+           " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
           {&hold_work_,
-           "UPDATE activities INDEXED BY work_by_run SET held = 1, wake_at = 0 WHERE run = ?1 AND request IS NOT NULL"},
+           "UPDATE activities INDEXED BY activities_by_run SET held = 1, wake_at = 0"
+           " WHERE run = ?1 AND request IS NOT NULL"},
           // Each query repeats the conditions of its partial index literally.
           {&find_free_work_,
-           "SELECT priority, position, run, seq FROM activities INDEXED BY work_free"
+           "SELECT priority, position, run, seq FROM work_list INDEXED BY work_free"
            " WHERE topic = ?1 AND token = 0 AND held = 0 AND visible_at = 0 AND run BETWEEN ?3 AND ?4"
            " ORDER BY priority DESC, position LIMIT ?2"},
           {&find_visible_work_,
-           "SELECT priority, position, run, seq FROM activities INDEXED BY work_later"
+           "SELECT priority, position, run, seq FROM work_list INDEXED BY work_later"
            " WHERE topic = ?1 AND token = 0 AND held = 0 AND visible_at <> 0 AND visible_at <= ?5"
            " AND run BETWEEN ?3 AND ?4 ORDER BY priority DESC, position LIMIT ?2"},
           {&find_expired_work_,
-           "SELECT priority, position, run, seq FROM activities INDEXED BY work_leased"
+           "SELECT priority, position, run, seq FROM work_list INDEXED BY work_leased"
            " WHERE topic = ?1 AND token <> 0 AND epoch = 0 AND held = 0 AND once = 0"
            " AND lease_until <= ?5 AND visible_at <= ?5 AND run BETWEEN ?3 AND ?4"
            " ORDER BY priority DESC, position LIMIT ?2"},
@@ -139,9 +142,12 @@ Applied WorkWriter::apply(const ClaimItem& claim) {
 Applied WorkWriter::move_item(const core::WorkItem& item) {
   const StoredLife stored(item);
   const int moved = move_work_.run(item.run, item.activity, item.token, item.worker, item.epoch, item.lease_until,
-                                   item.runs, item.visible_at, item.held, stored.once, stored.wake_at, stored.life());
+                                   item.runs, item.visible_at, item.held, stored.once, stored.wake_at, stored.life(),
+                                   is_quiet(item, stored.wake_at));
   if (moved == Statement::failed) return failed(move_work_);
-  return Applied{SQLITE_OK, true, {}};
+  Applied listed = list_.put(item.run, item.activity);
+  listed.wrote = true;
+  return listed;
 }
 
 WorkWriter::ReadItem WorkWriter::read_item(RunId run, core::ActivitySeq activity) {
@@ -251,7 +257,7 @@ Applied WorkWriter::apply(const AtHand& at, const core::PutWork& write) {
                     stored.once, stored.wake_at, stored.life(), item.plain_key, input.at);
   if (changed == Statement::failed) return failed(put_work_);
   if (changed == 0) return contradicts(format("work for activity {}, which does not exist", item.activity.raw()));
-  return {};
+  return list_.put(at.run(), item.activity);
 }
 
 Applied WorkWriter::apply(const AtHand& at, const core::DropWork& write) {
@@ -262,11 +268,13 @@ Applied WorkWriter::apply(const AtHand& at, const core::DropWork& write) {
 
 // Whether the item was there, with this token.
 Checked WorkWriter::delete_item(RunId run, core::ActivitySeq activity, core::WorkToken token, bool token_checked) {
-  int deleted = drop_work_.run(run, activity, token, token_checked);
-  if (deleted == 0) {  // perhaps because of a large input: that goes first
-    const Checked dropped = inputs_.drop(run, activity);
-    if (dropped.failed) return dropped;
-    if (dropped.yes) deleted = drop_work_.run(run, activity, token, token_checked);
+  int deleted = drop_work_.run(run, activity, token, token_checked, false);
+  if (deleted == 0) {  // perhaps because of a large input, or because it is listed: that goes first
+    const Checked input = inputs_.drop(run, activity);
+    if (input.failed) return input;
+    const Checked entry = list_.drop(run, activity, token_checked ? std::nullopt : std::optional(token));
+    if (entry.failed) return entry;
+    if (input.yes || entry.yes) deleted = drop_work_.run(run, activity, token, token_checked, true);
   }
   if (deleted == Statement::failed) return {false, failed(drop_work_)};
   return {deleted == 1};
@@ -284,11 +292,11 @@ Applied WorkWriter::apply(const AtHand& at, const core::ChangeWork& write) {
 Applied WorkWriter::apply(const AtHand& at, const core::HoldWork& write) {
   if (write.held) {
     if (hold_work_.run(at.run()) == Statement::failed) return failed(hold_work_);
-    return {};
+    return list_.hold(at.run());
   }
   std::vector<core::ActivitySeq> items;
   {
-    Rows rows = list_work_.query(at.run());
+    Rows rows = work_of_.query(at.run());
     while (rows.next()) items.emplace_back(rows.small(0));
     if (rows.failed()) return failed(rows);
   }
@@ -305,7 +313,8 @@ Applied WorkWriter::apply(const AtHand& at, const core::HoldWork& write) {
 
 Applied WorkWriter::sweep(RunId run) {
   if (sweep_work_.run(run) == Statement::failed) return failed(sweep_work_);
-  return inputs_.sweep(run);
+  const Applied unlisted = list_.sweep(run);
+  return is_done(unlisted) ? inputs_.sweep(run) : unlisted;
 }
 
 }  // namespace pawl::store::sqlite

@@ -14,6 +14,7 @@
 #include "store/sqlite/job_writer.h"
 #include "store/sqlite/lane_writer.h"
 #include "store/sqlite/transaction.h"
+#include "store/sqlite/work_list.h"
 
 namespace pawl::store::sqlite {
 
@@ -21,8 +22,14 @@ class WorkWriter {
  public:
   // The references must outlive it.
   WorkWriter(const Clock& clock, Transaction& transaction, LaneWriter& lanes, InboxWriter& inbox, JobWriter& jobs,
-             InputWriter& inputs)
-      : clock_(clock), transaction_(transaction), lanes_(lanes), inbox_(inbox), jobs_(jobs), inputs_(inputs) {}
+             InputWriter& inputs, WorkList& list)
+      : clock_(clock),
+        transaction_(transaction),
+        lanes_(lanes),
+        inbox_(inbox),
+        jobs_(jobs),
+        inputs_(inputs),
+        list_(list) {}
   Status prepare(Connection& connection);
 
   Applied apply(const ClaimWork& claim);
@@ -56,7 +63,8 @@ class WorkWriter {
   InboxWriter& inbox_;
   JobWriter& jobs_;
   InputWriter& inputs_;
-  Statement put_work_, drop_work_, sweep_work_, read_work_item_, list_work_, move_work_, hold_work_;
+  WorkList& list_;
+  Statement put_work_, drop_work_, sweep_work_, read_work_item_, work_of_, move_work_, hold_work_;
   Statement find_free_work_, find_visible_work_, find_expired_work_;
   Statement find_pause_, count_pauses_, put_pause_, drop_pause_;
 };

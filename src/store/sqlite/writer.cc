@@ -18,8 +18,8 @@ Status Writer::prepare() {
   const auto prepare_also = [&](auto&... parts) {
     ((prepared = prepared ? parts.prepare(connection()) : prepared), ...);
   };
-  prepare_also(lanes_, inbox_, jobs_, inputs_, work_, activities_, mailboxes_, signal_ids_, outbox_, labels_, removal_,
-               apps_, engines_, duplex_);
+  prepare_also(lanes_, inbox_, jobs_, inputs_, list_, work_, activities_, mailboxes_, signal_ids_, outbox_, labels_,
+               removal_, apps_, engines_, duplex_);
   return prepared;
 }
 
@@ -33,11 +33,13 @@ void Writer::forget() {
   lanes_.forget();
   inbox_.forget();
   jobs_.forget();
+  list_.forget();
 }
 
 int Writer::finish() {
-  const int code = inbox_.store_late();
-  return code == SQLITE_OK ? lanes_.store_next_numbers() : code;
+  int code = inbox_.store_late();
+  if (code == SQLITE_OK) code = lanes_.store_next_numbers();
+  return code == SQLITE_OK ? list_.advance() : code;
 }
 
 Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
@@ -87,7 +89,7 @@ Applied Writer::apply_any(const Operation& operation) {
                         [this](const ReleaseWork& one) { return work_.apply(one); },
                         [this](const PauseTopic& one) { return work_.apply(one); },
                         [this](const OpenPool& one) { return for_whole_group(lanes_.apply(one)); },
-                        [this](const AcquireLane& one) { return for_whole_group(lanes_.apply(one)); },
+                        [this](const AcquireLane& one) { return acquire(one); },
                         [this](const RenewLane& one) { return for_whole_group(lanes_.apply(one)); },
                         [this](const ReleaseLane& one) { return for_whole_group(lanes_.apply(one)); },
                         [this](const BeatEngine& one) { return for_whole_group(engines_.apply(one)); },
@@ -98,6 +100,14 @@ Applied Writer::apply_any(const Operation& operation) {
                         [this](const ActivateApp& one) { return apps_.apply(one); },
                     },
                     operation);
+}
+
+// The new owner of the lane looks for work in the list alone.
+Applied Writer::acquire(const AcquireLane& acquire) {
+  Applied acquired = for_whole_group(lanes_.apply(acquire));
+  if (!is_done(acquired)) return acquired;
+  const Applied listed = list_.list_all();
+  return is_done(listed) ? acquired : listed;
 }
 
 int Writer::mark_home(bool on) {

@@ -65,6 +65,7 @@ class Writer {
     jobs_.limit(limits);
     inputs_.limit(limits);
   }
+  void keep_unlisted(std::int64_t rows_max) { list_.keep_unlisted(rows_max); }
   bool sends_directly() const { return outbox_.sends_directly(); }
   std::int64_t row_writes() const { return transaction_.row_writes(); }
   std::int64_t last_commit() const { return transaction_.number(); }  // its number, after a successful commit
@@ -88,6 +89,7 @@ class Writer {
   int finish();
   Applied apply(const Operation& operation);
   Applied apply_any(const Operation& operation);
+  Applied acquire(const AcquireLane& acquire);
 
   const Clock& clock_;
   FirstSteps first_steps_;
@@ -97,14 +99,15 @@ class Writer {
   InboxWriter inbox_{transaction_};
   JobWriter jobs_{clock_, lanes_, inbox_};
   InputWriter inputs_;
-  WorkWriter work_{clock_, transaction_, lanes_, inbox_, jobs_, inputs_};
-  ActivityWriter activities_{transaction_, inputs_, work_};
+  WorkList list_{transaction_};
+  WorkWriter work_{clock_, transaction_, lanes_, inbox_, jobs_, inputs_, list_};
+  ActivityWriter activities_{transaction_, inputs_, work_, list_};
   MailboxWriter mailboxes_{lanes_, inbox_};
   SignalIdWriter signal_ids_{clock_};
   OutboxWriter outbox_{clock_, lanes_, jobs_, mailboxes_, signal_ids_};
   LabelWriter labels_{lanes_};
   BundleWriter bundles_{{transaction_, lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_}};
-  RemovalWriter removal_{inbox_, jobs_};
+  RemovalWriter removal_{inbox_, jobs_, list_};
   AppWriter apps_{clock_};
   EngineWriter engines_{clock_};
   DuplexWriter duplex_{clock_, jobs_};

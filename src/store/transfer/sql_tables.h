@@ -33,7 +33,7 @@ inline constexpr SqlTable activities{"activities",
                                      // SQLite: the order of rows, and the work item, which is written separately
                                      "id, position, topic, request, token, worker, epoch, lease_until, runs, input, "
                                      "priority, visible_at, held, once, wake_at, life,"
-                                     " plain_key, input_at"};
+                                     " plain_key, input_at, unlisted"};
 inline constexpr SqlTable message_ledgers{"message_ledgers", "run, guid, activity, ledger, output"};
 inline constexpr SqlTable inbox{"inbox", "run, guid, redeliveries, body", "id, position"};  // in their order
 inline constexpr SqlTable timers{"timers", "run, guid, due, redeliveries, body", "id"};
@@ -56,7 +56,8 @@ inline constexpr SqlTable duplex_marks{"duplex_marks", "run, mark"};
 inline constexpr SqlTable duplex_addresses{"duplex_addresses", "run, node, place, open"};
 
 // Tables of both stores that no move writes, and why.
-inline constexpr SqlTable store_state{"store_state", "", "id, store_id, commits, writer"};      // the identity is set
+inline constexpr SqlTable store_state{"store_state", "",  // the identity is set
+                                      "id, store_id, commits, writer, unlisted_from"};
 inline constexpr SqlTable engines{"engines", "", "pool, name, until, leaving, holds, serves"};  // none is alive
 inline constexpr SqlTable moves{"moves", "", "id, state, other"};                               // the store's mark
 

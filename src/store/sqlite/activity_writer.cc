@@ -16,6 +16,15 @@ namespace {
 #define PAWL_SNAPSHOT(hit) " + " hit " * 100000000000"
 static_assert(snapshot_weight == 100'000'000'000);
 
+// What ends an activity, and what it must have been before.
+#define PAWL_END_ACTIVITY                                                                          \
+  "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9," \
+  " opened_at = ?10, closed_at = ?11, output = ?12, state = ?16,"                                  \
+  " closing_guid = coalesce(?14, closing_guid),"                                                   \
+  " closing_ledger = coalesce(?15" PAWL_SNAPSHOT("?17") ", closing_ledger), " PAWL_NO_WORK
+#define PAWL_AS_IT_WAS \
+  " AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13) AND (?18 IS NULL OR token = ?18)"
+
 using Mark = ledger::ActivityLedger::Mark;
 
 bool is_answered(const core::PutActivity& write) { return write.after.ledger.has(Mark::work_done); }
@@ -50,17 +59,12 @@ Status ActivityWriter::prepare(Connection& connection) {
            " coalesce(?15" PAWL_SNAPSHOT(
                "?17") ", closing_ledger)"
                       " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"},
-          {&end_activity_,
-           "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
-           " opened_at = ?10, closed_at = ?11, output = ?12, state = ?16,"
-           " closing_guid = coalesce(?14, closing_guid), closing_ledger ="
-           " coalesce(?15" PAWL_SNAPSHOT(
-               "?17") ", closing_ledger),"
-                      " " PAWL_NO_WORK
-                      " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"
-                      " AND (?18 IS NULL OR token = ?18)"
-                      // Nothing of its work item is in another table, or ?19: no more.
-                      " AND (?19 OR (input_at IS NOT -1 AND (unlisted = 1 OR request IS NULL)))"},
+          {&end_activity_, PAWL_END_ACTIVITY
+           " WHERE run = ?1 AND seq = ?2" PAWL_AS_IT_WAS
+           // Nothing of its work item is in another table, or ?19: no more.
+           " AND (?19 OR (input_at IS NOT -1 AND (unlisted = 1 OR request IS NULL)))"},
+          {&end_row_, PAWL_END_ACTIVITY
+           " WHERE id = ?19 AND run = ?1 AND seq = ?2" PAWL_AS_IT_WAS " AND input_at IS NOT -1 AND unlisted = 1"},
           {&new_activity_,
            "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at,"
            " closed_at, output, state, closing_guid, closing_ledger, position, topic, request, token, worker, epoch,"
@@ -87,6 +91,8 @@ Status ActivityWriter::prepare(Connection& connection) {
       });
 }
 
+#undef PAWL_AS_IT_WAS
+#undef PAWL_END_ACTIVITY
 #undef PAWL_SNAPSHOT
 
 ActivityWriter::Digits ActivityWriter::digits_of(const AtHand& at, const core::PutRecord& record) {
@@ -211,7 +217,9 @@ Applied ActivityWriter::put_row(const AtHand& at, const RowWrites& writes) {
     }
     if (added == Statement::failed) return failed(new_activity_);
     if (added == 0) return contradicts(format("activity {} exists already", to.seq.raw()));
-    return writes.work != nullptr ? list_.put_new(at.run(), to.seq, quiet) : Applied{};
+    if (writes.work == nullptr) return {};
+    if (quiet) hints_.remember(at.run(), to.seq, sqlite3_last_insert_rowid(transaction_.connection().handle()));
+    return list_.put_new(at.run(), to.seq, quiet);
   }
   std::optional<core::WorkToken> token;
   if (writes.drop != nullptr && !at.tokens_checked) token = writes.drop->token;
@@ -219,18 +227,21 @@ Applied ActivityWriter::put_row(const AtHand& at, const RowWrites& writes) {
   if (Applied kept = inputs_.keep(at.run(), *writes.activity); !is_done(kept)) return kept;
   int changed = 0;
   if (is_answered(*writes.activity)) {
-    const auto end = [&](bool alone) {
-      return end_activity_.run(at.run(), to.seq, before, to.node, to.at.text(), to.parent, to.ledger.encode(),
-                               to.status, to.code, to.opened_at, to.closed_at, to.output, closing_before, closing_guid,
-                               closing, to.state, hit, token, alone);
+    const auto end = [&](Statement& statement, std::int64_t last) {
+      return statement.run(at.run(), to.seq, before, to.node, to.at.text(), to.parent, to.ledger.encode(), to.status,
+                           to.code, to.opened_at, to.closed_at, to.output, closing_before, closing_guid, closing,
+                           to.state, hit, token, last);
     };
-    changed = end(false);
+    const std::int64_t row = hints_.find(at.run(), to.seq);
+    if (row != 0) changed = end(end_row_, row);
+    if (changed == Statement::failed) return failed(end_row_);
+    if (changed == 0) changed = end(end_activity_, 0);
     if (changed == 0) {  // perhaps because of a large input, or because its item is listed: that goes first
       const Checked input = inputs_.drop(at.run(), to.seq);
       if (input.failed) return *input.failed;
       const Checked entry = list_.drop(at.run(), to.seq, token);
       if (entry.failed) return *entry.failed;
-      if (input.yes || entry.yes) changed = end(true);
+      if (input.yes || entry.yes) changed = end(end_activity_, 1);
     }
     if (changed == Statement::failed) return failed(end_activity_);
   } else {

@@ -13,6 +13,7 @@
 #include "store/sqlite/at_hand.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/input_writer.h"
+#include "store/sqlite/row_hints.h"
 #include "store/sqlite/transaction.h"
 #include "store/sqlite/work_writer.h"
 
@@ -62,7 +63,8 @@ class ActivityWriter {
   InputWriter& inputs_;
   WorkWriter& work_;
   WorkList& list_;
-  Statement put_activity_, end_activity_, new_activity_, read_activity_ledger_, put_record_, new_record_;
+  RowHints hints_;
+  Statement put_activity_, end_activity_, end_row_, new_activity_, read_activity_ledger_, put_record_, new_record_;
   Statement read_record_ledger_, put_closing_, drop_closing_, read_closing_;
   std::vector<Part> parts_;  // of the current bundle
 };

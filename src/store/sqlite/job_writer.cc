@@ -11,14 +11,14 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-// The step of a job that continues: it does not write the status, so no index entry moves. It changes only a row that
-// it does not bring to the threshold, so a changed row means: no hit.
+// The step of a job that continues: it writes neither the status nor the time of the end, so SQLite looks at no index.
+// It changes only a row that it does not bring to the threshold, so a changed row means: no hit.
 #define PAWL_STEP_JOB                                                                         \
   "UPDATE jobs SET rev = rev + 1, bundle = ?3, semaphore = semaphore + ?6, completions = ?7," \
-  " next_activity = ?8, closed_at = 0"
+  " next_activity = ?8"
 #define PAWL_IF_IT_RUNS_ON                                                                   \
   " WHERE run = ?1 AND rev = ?2 AND status = 0 AND completions = ?4 AND next_activity = ?10" \
-  " AND redrives = ?11 AND code = ?12 AND remove_at = 0 AND (?5 IS NULL OR (semaphore = ?5"  \
+  " AND redrives = ?11 AND code = ?12 AND remove_at = 0 AND closed_at = 0 AND (?5 IS NULL OR (semaphore = ?5"  \
   " AND semaphore + ?6 <> ?9 AND semaphore + ?6 BETWEEN 0 AND 999999999))"
 
 // New instances are numbered without gaps from the stored next_activity on. Returns how many are new, or none when

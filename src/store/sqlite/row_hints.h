@@ -1,5 +1,6 @@
-// RowHints: where the rows of new activities are, as far as this process remembers, so that their end finds them without
-// the index. A hint may be wrong (its transaction was undone, the row is gone): who uses it compares run and activity.
+// RowHints: where the rows of new activities are, as far as this process remembers, so that their end finds them
+// without the index. A hint may be wrong (its transaction was undone, the row is gone): who uses it compares run and
+// activity.
 #pragma once
 
 #include <cstddef>

@@ -233,7 +233,8 @@ Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor aft
   const RunId first = core::make_run(lane, 0);
   if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};
   Page<core::WorkItem> items;
-  if (rows_max == 1) {  // usually who asks knows the item: it is right behind this place
+  constexpr auto last_activity = std::numeric_limits<std::uint32_t>::max();
+  if (rows_max == 1 && after.activity.raw() < last_activity) {  // usually it is right behind this place
     const core::ActivitySeq next(after.activity.raw() + 1);
     Rows rows = work_item_.query(after.run, next);
     if (rows.next()) {

@@ -128,8 +128,10 @@ int WorkList::advance() {
   const std::int64_t step = std::min(rows_max_ + 1, limits::unlisted_rows_step);
   std::int64_t from = std::max(transaction_.unlisted_from(), looked_at_);
   if (until - from < step) return SQLITE_OK;
-  if (unreadable_.empty()) from = read(read_mark_);  // a part of the group that was undone may have moved it
-  if (code_ != SQLITE_OK) return code_;
+  if (unreadable_.empty()) {
+    from = read(read_mark_);  // a part of the group that was undone may have moved it
+    if (code_ != SQLITE_OK) return code_;
+  }
   const std::int64_t end = std::min(until, from + 4 * limits::unlisted_rows_step);
   const int code = list(from, end);
   if (code == SQLITE_OK && !unreadable_.empty()) looked_at_ = end;

@@ -72,15 +72,19 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-// The best of several groups: the loop is a limit.
-double raw_rate(const RedisServer& server, const Settings& settings, RedisLegs legs) {
+// The best of several numbers of connections and sizes of groups: the loop is a limit. `concurrent`: how many jobs it
+// may have open, as an engine does; 0: all at once.
+double raw_rate(const RedisServer& server, const Settings& settings, std::uint32_t concurrent, RedisLegs legs) {
   double best = 0;
-  for (const std::uint32_t group : {64u, settings.group}) {
-    RedisRawSettings raw;
-    raw.jobs = settings.jobs;
-    raw.activities = activities_per_job;
-    raw.group = group;
-    best = std::max(best, redis_raw_rate(server, raw, legs));
+  for (const std::uint32_t connections : {1u, 2u, 4u}) {
+    std::uint32_t group_before = 0;
+    for (std::uint32_t group : {64u, settings.group}) {
+      if (concurrent != 0) group = std::min(group, concurrent / connections);
+      if (group == group_before) continue;
+      group_before = group;
+      const RedisRawSettings raw{settings.jobs, activities_per_job, concurrent, group, connections};
+      best = std::max(best, redis_raw_rate(server, raw, legs));
+    }
   }
   return best;
 }
@@ -96,6 +100,7 @@ std::string costs_of(const JobsFigure& figure) {
 
 std::string rates(const Settings& settings, const std::string& appendfsync) {
   std::string text;
+  double unlimited = 0;
   for (const std::uint32_t concurrent : {64u, 256u, 2'000u}) {
     // Raw and Pawl alternate, and the best of each counts: what the machine can do without disturbance.
     double raw = 0;
@@ -103,17 +108,20 @@ std::string rates(const Settings& settings, const std::string& appendfsync) {
     JobsFigure ours;
     for (std::uint32_t round = 0; round < settings.rounds; ++round) {
       const RedisServer server(settings.dir, appendfsync, RedisServer::Kind::alone);
-      raw = std::max(raw, raw_rate(server, settings, RedisLegs::both));
-      fused = std::max(fused, raw_rate(server, settings, RedisLegs::fused));
+      raw = std::max(raw, raw_rate(server, settings, concurrent, RedisLegs::both));
+      fused = std::max(fused, raw_rate(server, settings, concurrent, RedisLegs::fused));
+      if (concurrent == 64)
+        for (const RedisLegs legs : {RedisLegs::both, RedisLegs::fused})
+          unlimited = std::max(unlimited, raw_rate(server, settings, 0, legs));
       const JobsFigure figure = run_jobs(server.url(), &server, {settings.jobs, concurrent, settings.lanes});
       if (figure.activities_per_second > ours.activities_per_second) ours = figure;
     }
     text += fmt::format(
         "{}\n  {{\"appendfsync\": \"{}\", \"concurrent\": {}, \"activities_per_second\": {:.0f}, \"raw\": {:.0f}, "
         "\"of_raw\": {:.2f},"
-        " \"raw_fused\": {:.0f}, \"of_raw_fused\": {:.2f}, {}}}",
+        " \"raw_fused\": {:.0f}, \"of_raw_fused\": {:.2f}, \"raw_all_jobs_open\": {:.0f}, {}}}",
         text.empty() ? "" : ",", appendfsync, concurrent, ours.activities_per_second, raw,
-        ours.activities_per_second / raw, fused, ours.activities_per_second / fused, costs_of(ours));
+        ours.activities_per_second / raw, fused, ours.activities_per_second / fused, unlimited, costs_of(ours));
   }
   return text;
 }

@@ -75,43 +75,69 @@ if #drops > 0 then call("HDEL", items, unpack(drops)) end
 if #sets > 0 then call("HSET", items, unpack(sets)) end
 return #ARGV)lua";
 
-// One connection with its own part of the jobs, one call after the other.
-void run_part(redis::Connection& connection, const std::string& digest, const RedisRawSettings& settings,
-              RedisLegs legs, std::uint32_t part) {
-  const std::string output(200, 'x');
-  std::uint64_t number = 0;
-  for (std::uint32_t step = 0; step <= settings.activities; ++step) {
-    const char* phase = step == 0 ? "start" : step == settings.activities ? "end" : "step";
-    for (std::uint32_t first = part; first < settings.jobs; first += settings.group * settings.connections) {
-      const auto lane_key = [&](const char* name) { return fmt::format("raw:{{{}}}:{}", part, name); };
-      std::vector<std::string> keys;
-      for (const char* name : {"items", "transitions", "requests", "jobs", "ids", "runs"})
-        keys.push_back(lane_key(name));
-      std::vector<std::string> arguments = {phase, legs == RedisLegs::both ? "both" : "fused",
-                                            fmt::format("{}", step), fmt::format("{}", step + 1)};
-      for (std::uint32_t i = 0; i < settings.group && first + i * settings.connections < settings.jobs; ++i) {
-        const std::uint32_t run = first + i * settings.connections;
-        keys.push_back(fmt::format("raw:{{{}}}:run:{}", part, run));
-        keys.push_back(fmt::format("raw:{{{}}}:history:{}", part, run));
-        const std::string guid = fmt::format("{:032x}", std::uint64_t{run} * 1'000'003 + step);
-        arguments.insert(
-            arguments.end(),
-            {fmt::format("{:020}", run), guid, output,
-             fmt::format(
-                 "{:016} 2147483648 - 0 noop 12345678901234567890 {} 2 1234567890123456789 1 0 1 0 0 0 0 worker 0", run,
-                 guid),
-             fmt::format("{}", ++number)});
-      }
-      std::vector<std::string> words = {"EVALSHA", digest, fmt::format("{}", keys.size())};
-      words.insert(words.end(), keys.begin(), keys.end());
-      words.insert(words.end(), arguments.begin(), arguments.end());
-      redis::Commands commands;
-      commands.add(words);
-      const auto replies = must(connection.ask(commands));
-      if (replies.front().is_error()) must(Status(Error{ErrorCode::invalid, replies.front().text}));
+// One connection with its own part of the jobs: the numbers `part`, `part` + `connections`, and so on.
+class Part {
+ public:
+  Part(redis::Connection& connection, const std::string& digest, const RedisRawSettings& settings, RedisLegs legs,
+       std::uint32_t part)
+      : connection_(connection), digest_(digest), settings_(settings), legs_(legs), part_(part) {}
+
+  // So many jobs at a time, all of them one step after the other. The start of the next ones goes with the end of the
+  // ones before, in one round trip.
+  void run(std::uint32_t open) {
+    const std::uint32_t jobs = (settings_.jobs - part_ + settings_.connections - 1) / settings_.connections;
+    const std::uint32_t group = std::min(settings_.group, open);
+    for (std::uint32_t from = 0; from < jobs; from += open) {
+      const std::uint32_t to = std::min(from + open, jobs);
+      for (std::uint32_t step = from == 0 ? 0 : 1; step <= settings_.activities; ++step)
+        for (std::uint32_t first = from; first < to; first += group) {
+          redis::Commands commands;
+          put(commands, step, first, std::min(first + group, to));
+          const std::uint32_t next = first + open;  // in the place of those that end
+          if (step == settings_.activities && next < jobs)
+            put(commands, 0, next, std::min({next + group, to + open, jobs}));
+          for (const redis::Reply& reply : must(connection_.ask(commands)))
+            if (reply.is_error()) must(Status(Error{ErrorCode::invalid, reply.text}));
+        }
     }
   }
-}
+
+ private:
+  // This step of the part's jobs first .. last.
+  void put(redis::Commands& commands, std::uint32_t step, std::uint32_t first, std::uint32_t last) {
+    const char* phase = step == 0 ? "start" : step == settings_.activities ? "end" : "step";
+    std::vector<std::string> keys;
+    for (const char* name : {"items", "transitions", "requests", "jobs", "ids", "runs"})
+      keys.push_back(fmt::format("raw:{{{}}}:{}", part_, name));
+    std::vector<std::string> arguments = {phase, legs_ == RedisLegs::both ? "both" : "fused", fmt::format("{}", step),
+                                          fmt::format("{}", step + 1)};
+    for (std::uint32_t job = first; job < last; ++job) {
+      const std::uint32_t run = part_ + job * settings_.connections;
+      keys.push_back(fmt::format("raw:{{{}}}:run:{}", part_, run));
+      keys.push_back(fmt::format("raw:{{{}}}:history:{}", part_, run));
+      const std::string guid = fmt::format("{:032x}", std::uint64_t{run} * 1'000'003 + step);
+      arguments.insert(
+          arguments.end(),
+          {fmt::format("{:020}", run), guid, output_,
+           fmt::format(
+               "{:016} 2147483648 - 0 noop 12345678901234567890 {} 2 1234567890123456789 1 0 1 0 0 0 0 worker 0", run,
+               guid),
+           fmt::format("{}", ++number_)});
+    }
+    std::vector<std::string> words = {"EVALSHA", digest_, fmt::format("{}", keys.size())};
+    words.insert(words.end(), keys.begin(), keys.end());
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    commands.add(words);
+  }
+
+  redis::Connection& connection_;
+  const std::string& digest_;
+  const RedisRawSettings& settings_;
+  const RedisLegs legs_;
+  const std::uint32_t part_;
+  const std::string output_ = std::string(200, 'x');
+  std::uint64_t number_ = 0;
+};
 
 }  // namespace
 
@@ -122,7 +148,11 @@ double redis_raw_rate(const RedisServer& server, const RedisRawSettings& setting
   const auto begin = Clock::now();
   std::vector<std::thread> threads;
   for (std::uint32_t i = 0; i < settings.connections; ++i)
-    threads.emplace_back([&, i] { run_part(*connections[i], digest, settings, legs, i); });
+    threads.emplace_back([&, i] {
+      const std::uint32_t all = settings.jobs;
+      const std::uint32_t open = settings.concurrent == 0 ? all : settings.concurrent / settings.connections;
+      Part(*connections[i], digest, settings, legs, i).run(std::max(1u, open));
+    });
   for (std::thread& thread : threads) thread.join();
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   server.ask({"FLUSHALL"});

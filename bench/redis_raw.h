@@ -21,13 +21,14 @@ enum class RedisLegs : std::uint8_t {
 struct RedisRawSettings {
   std::uint32_t jobs = 2'000;
   std::uint32_t activities = 10;  // of each
-  std::uint32_t group = 64;       // activities per script call
-  std::uint32_t connections = 4;
+  std::uint32_t concurrent = 0;   // open jobs; 0: all of them at once
+  std::uint32_t group = 64;       // activities per script call, at most
+  std::uint32_t connections = 4;  // each has its share of the open jobs
 };
 
 // Activities per second of a loop that does whole jobs by hand, as an engine must: start, activities, end; `group` of
-// them to a script call. An activity: the ledgers, the reply, the next activity and its work, an entry of the job's
-// history. Nothing is compared or looked up.
+// them to a script call, never more than are open on the connection. An activity: the ledgers, the reply, the next
+// activity and its work, an entry of the job's history. Nothing is compared or looked up.
 double redis_raw_rate(const RedisServer& server, const RedisRawSettings& settings, RedisLegs legs);
 
 // Microseconds of one write after the other, sorted.

@@ -20,19 +20,21 @@ namespace {
 // The changes of a bundle to the fields of its job's hash.
 struct FieldWrites {
   Words dropped;
-  Words moved, befores, deltas;  // ledgers that exist: what they must hold, and what is added
-  Words made;                    // new ledgers and their values: none of them may exist
+  Words moved;             // ledgers that exist
+  std::string of_moved;    // " <what it must hold> <what is added>" for each
+  Words made;              // new ledgers: none of them may exist
+  std::string of_made;     // " <value>" for each
   Words set;
 
   // A ledger: a new one is set where no value may exist, an existing one is changed by adding a difference.
   void move(std::string field, const std::optional<std::uint64_t>& before, std::int64_t after) {
     if (before) {
       moved.push_back(std::move(field));
-      befores.push_back(decimal(*before));
-      deltas.push_back(decimal(after - static_cast<std::int64_t>(*before)));
+      of_moved += ' ' + decimal(*before);
+      of_moved += ' ' + decimal(after - static_cast<std::int64_t>(*before));
     } else {
       made.push_back(std::move(field));
-      made.push_back(decimal(after));
+      of_made += ' ' + decimal(after);
     }
   }
   void put(std::string field, std::string value) {
@@ -209,16 +211,10 @@ std::string OperationEncoder::wrong_with(const core::Bundle& bundle) const {
 // The changes to a job's work. Items that the owner holds, and items that end, are in no queue; the rest is written
 // like all other writes.
 struct WorkWrites {
-  Words ended;             // places
-  Words tokens;            // that must hold them ("": any)
+  Words ended;             // "<activity> <token> " that must hold it, or "<activity> ": any
   Words topics;            // of the items that it claims
-  Words hands;             // place, words, input
+  std::vector<InHand> hands;
   std::vector<bool> done;  // which writes of the bundle need no more than these
-
-  void end(std::string place, std::string token) {
-    ended.push_back(std::move(place));
-    tokens.push_back(std::move(token));
-  }
 };
 
 namespace {
@@ -250,9 +246,9 @@ WorkWrites work_of(const core::Bundle& bundle) {
       const bool late = answered && put.contains(activity->after.seq);
       work.done[i] = !late;
       if (activity->before && answered && !late && !dropped.contains(activity->after.seq))
-        work.end(place_of(bundle.entity, activity->after.seq), "");
+        work.ended.push_back(decimal(activity->after.seq.raw()) + " ");
     } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
-      work.end(place_of(bundle.entity, drop->activity), decimal(drop->token.raw()));
+      work.ended.push_back(decimal(drop->activity.raw()) + " " + decimal(drop->token.raw()) + " ");
       work.done[i] = true;
     } else if (const auto* one = std::get_if<core::PutWork>(&write)) {
       put.insert(one->item.activity);
@@ -261,8 +257,7 @@ WorkWrites work_of(const core::Bundle& bundle) {
           std::find(work.topics.begin(), work.topics.end(), words.topic) == work.topics.end())
         work.topics.push_back(words.topic);
       if (in_order || !opened.contains(one->item.activity) || !is_in_hand(one->item, words)) continue;
-      work.hands.insert(work.hands.end(),
-                        {place_of(bundle.entity, one->item.activity), words.rest, std::string(one->item.input.view())});
+      work.hands.push_back(item_in_hand(one->item, words));
       work.done[i] = true;
     }
   }
@@ -305,8 +300,6 @@ std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundl
     ++count;
   };
   const auto place = [&](core::ActivitySeq activity) { return place_of(bundle.entity, activity); };
-  if (const auto* head = std::get_if<core::JobHead>(&bundle.head); head != nullptr && core::is_closed(head->status))
-    put("close", {head->completions > 0 ? decimal(head->remove_at.micros()) : "0"});
   for (std::size_t i = 0; i < bundle.writes.size(); ++i) {
     if (work.done[i]) continue;
     std::visit(Overloaded{
@@ -366,6 +359,8 @@ Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::Job
   const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
   const bool steps = head.semaphore && (step.delta != 0 || step.hit || step.before == step.threshold);
   FieldWrites fields = fields_of_bundle(bundle, head, message);
+  const bool closes = core::is_closed(head.status);
+  if (closes) fields.put("status", std::string(core::name_of(head.status)));
   WorkWrites work = work_of(bundle);
   const int first = takes_start(bundle) ? 2 : bundle.with_submit ? 1 : 0;
   if (first == 2)
@@ -379,18 +374,20 @@ Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::Job
   Encoded out;
   if (touches_messages(bundle, work)) out.runs.push_back(bundle.entity);
   const std::uint32_t next_before = head.next_activity - std::min(head.next_activity, opened_by(bundle));
+  const bool inputs =
+      std::any_of(work.hands.begin(), work.hands.end(), [](const InHand& hand) { return !hand.input.empty(); });
   std::string shape =
-      format("job {} {} {} {} {} {} {} {} {} {} {} {} {}", bundle.epoch.raw(), core::name_of(head.status),
+      format("job {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", bundle.epoch.raw(), core::name_of(head.status),
              head.semaphore ? decimal(step.before) : "-", fields.dropped.size(), fields.moved.size(),
-             fields.made.size() / 2, fields.set.size(), work.ended.size(), work.hands.size(), odd, steps ? 1 : 0,
-             flaws ? 1 : 0, first);
+             fields.made.size(), fields.set.size(), work.ended.size(), work.hands.size(), inputs ? 1 : 0, odd,
+             steps ? 1 : 0, closes ? 1 : 0, flaws ? 1 : 0, first);
+  shape += fields.of_moved + fields.of_made;
   for (const std::string& topic : work.topics) shape += " " + topic;
-  out.items = std::move(work.ended);
   out.step = bundle.entity;
   Words& words = out.arguments;
   const std::size_t frame_words = 16;  // around the lists
-  words.reserve(frame_words + fields.dropped.size() + 3 * fields.moved.size() + fields.made.size() + fields.set.size() +
-                work.tokens.size() + work.hands.size() + (odd > 0 ? writes.size() : 0));
+  words.reserve(frame_words + fields.dropped.size() + fields.moved.size() + fields.made.size() + fields.set.size() +
+                work.ended.size() + 2 * work.hands.size() + (odd > 0 ? writes.size() : 0));
   const auto put = [&](Words& list) {
     words.insert(words.end(), std::make_move_iterator(list.begin()), std::make_move_iterator(list.end()));
   };
@@ -400,15 +397,20 @@ Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::Job
   words.push_back(deeds_of(bundle));
   put(fields.dropped);
   put(fields.moved);
-  put(fields.befores);
-  put(fields.deltas);
+  put(fields.made);
   words.push_back(decimal(core::next(bundle.rev_before).raw()));
   words.push_back(decimal(bundle.id.raw()));
   words.push_back(head_words(head));
-  for (Words* list : {&fields.made, &fields.set, &work.tokens, &work.hands}) put(*list);
+  put(fields.set);
+  put(work.ended);
+  for (InHand& hand : work.hands) {
+    words.push_back(std::move(hand.words));
+    if (inputs) words.push_back(std::move(hand.input));
+  }
   if (steps)
     words.insert(words.end(), {decimal(step.delta), decimal(step.threshold), step.hit ? "1" : "0",
                                message == nullptr ? "" : record_field(message->after), decimal(snapshot_weight)});
+  if (closes) words.push_back(head.completions > 0 ? decimal(head.remove_at.micros()) : "0");
   if (odd > 0) put(writes);
   if (flaws) {
     words.push_back(std::move(wrong));

@@ -216,20 +216,20 @@ OperationEncoder::Answer OperationEncoder::run(const ClaimWork& claim) {
 OperationEncoder::Answer OperationEncoder::run(const ClaimItem& claim) {
   return Encoded{{"claim_item", text(claim.run), place_of(claim.run, claim.activity), text(claim.before),
                   escape(claim.worker), text(claim.epoch)},
-                 {}};
+                 {claim.run}};
 }
 
 OperationEncoder::Answer OperationEncoder::run(const ExtendWork& extend) {
   return Encoded{{"extend_work", text(extend.run), place_of(extend.run, extend.activity), text(extend.token),
                   text(extend.lease), flag(extend.progress.has_value()), extend.progress ? bytes(*extend.progress) : "",
                   flag(extend.detach), extend.attempt_left ? text(*extend.attempt_left) : ""},
-                 {}};
+                 {extend.run}};
 }
 
 OperationEncoder::Answer OperationEncoder::run(const ReleaseWork& release) {
   return Encoded{{"release_work", text(release.run), place_of(release.run, release.activity), text(release.token),
                   text(release.epoch), flag(release.began == core::Began::yes)},
-                 {}};
+                 {release.run}};
 }
 
 OperationEncoder::Answer OperationEncoder::run(const PauseTopic& pause) {

@@ -19,7 +19,6 @@ struct Encoded {
   Words arguments;
   std::vector<RunId> runs;    // whose keys it always needs
   std::size_t makes = 0;      // how many runs it may create
-  Words items;                // places of work items that it ends
   std::optional<RunId> step;  // of a bundle of a job, whose hash and history it changes: it needs no other key of that
                               // run, unless `runs` has it
   std::string name;           // of a job ("j") or a mailbox ("m") that it looks up: its run may already be known

@@ -121,4 +121,42 @@ Result<core::WorkItem> read_item(const Reply& row) {
   return read_item(row[0].text, row[1].text, row[2].text, row[3].text);
 }
 
+namespace {
+constexpr std::size_t short_input_bytes = 256;  // an item is read with it at every step of its job
+bool has_own_field(const Payload& input) { return input.size() > short_input_bytes; }
+}  // namespace
+
+InHand item_in_hand(const core::WorkItem& item, const ItemWords& words) {
+  InHand hand;
+  std::string& line = hand.words;
+  line = decimal(item.activity.raw());
+  line += ' ';
+  line += decimal(item.token.raw());
+  line += has_own_field(item.input) ? " i " : " - ";
+  line += words.rest;
+  if (has_own_field(item.input)) {
+    hand.input = item.input.view();
+  } else if (!item.input.empty()) {
+    line += '\n';
+    line += item.input.view();
+  }
+  return hand;
+}
+
+// "<number> <activity> <token> <where> <the rest>", as scripts/steps.lua takes it apart.
+Result<core::WorkItem> read_item_in_hand(RunId run, std::string_view words, std::string input) {
+  constexpr std::size_t words_before_rest = 4;
+  const std::size_t line_end = std::min(words.find('\n'), words.size());
+  const std::string_view line = words.substr(0, line_end);
+  if (line_end < words.size()) input = words.substr(line_end + 1);
+  std::size_t rest = 0;
+  for (std::size_t i = 0; i < words_before_rest; ++i) rest = std::min(line.find(' ', rest), line.size() - 1) + 1;
+  const auto before = words_of(line.substr(0, rest));
+  const auto activity =
+      before.size() == words_before_rest ? number_in<std::uint32_t>(before[1]) : std::optional<std::uint32_t>();
+  if (!activity) return malformed(format("the work of run {}", run.raw()));
+  return read_item(place_of(run, core::ActivitySeq(*activity)),
+                   std::string(before[0]) + " " + std::string(line.substr(rest)), std::move(input), {});
+}
+
 }  // namespace pawl::store::redis

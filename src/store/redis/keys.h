@@ -63,6 +63,9 @@ inline constexpr std::size_t activity_digits = 10;
 inline std::string place_of(RunId run, core::ActivitySeq activity) {
   return wide(run.raw()) + "." + wide_activity(activity.raw());
 }
+// Of a job whose only item is in its hash.
+inline std::string hand_place(RunId run) { return wide(run.raw()) + "."; }
+inline bool is_in_hand(std::string_view place) { return place.ends_with('.'); }
 inline std::string name_of(const core::JobKey& key) { return joined(key.name_space.raw()) + joined(key.id.raw()); }
 inline std::string name_of(const core::MailboxKey& key) {
   return joined(key.name_space.raw()) + joined(key.topic.raw()) + joined(key.key);

@@ -61,20 +61,12 @@ LaneCall::Sent LaneCall::sent(const LaneCallHeader& header) const {
   }
   words.push_back(decimal(tokens_.size()));
   for (const auto& [of, token] : tokens_) words.insert(words.end(), {of, token});
-  std::size_t items = 0;
   std::size_t arguments = 0;
-  for (std::size_t i = next_; i < operations_.size(); ++i) {
-    items += operations_[i].items.size();
-    arguments += operations_[i].arguments.size();
-  }
-  words.push_back(decimal(items));
+  for (std::size_t i = next_; i < operations_.size(); ++i) arguments += operations_[i].arguments.size();
   words.push_back(decimal(operations_.size() - next_));
   std::vector<std::string_view>& all = sent.arguments;
-  all.reserve(words.size() + items + arguments);
-  all.assign(words.begin(), words.end() - 1);
-  for (std::size_t i = next_; i < operations_.size(); ++i)
-    all.insert(all.end(), operations_[i].items.begin(), operations_[i].items.end());
-  all.push_back(words.back());
+  all.reserve(words.size() + arguments);
+  all.assign(words.begin(), words.end());
   for (std::size_t i = next_; i < operations_.size(); ++i) {
     const Encoded& one = operations_[i];
     all.insert(all.end(), one.arguments.begin(), one.arguments.end());

@@ -28,11 +28,20 @@ std::optional<Reader::Asked> Reader::question_of(const Read& read) {
     const core::LaneId lane = core::lane_of(item->run);
     const std::string place = place_of(item->run, item->activity);
     Servers::Question question{tag_of(lane), {}};
+    // An item leaves its job's hash for the others, and never comes back: so the hash is read first.
+    question.commands.add({"HMGET", keys_.of_run(item->run, "run"), hand_field, hand_input_field});
     question.commands.add({"HMGET", keys_.of_lane(lane, "items"), place, place + ":input", place + ":progress"});
-    return Asked{std::move(question), [place](Result<Replies> replies) -> ReadAnswer {
+    return Asked{std::move(question), [asked = *item, place](Result<Replies> replies) -> ReadAnswer {
                    if (!replies) return Answered<ReadItem>{Error{ErrorCode::retry_later, replies.error().detail}};
-                   const Reply& row = replies->front();
-                   if (row.is_error()) return Answered<ReadItem>{Error{ErrorCode::retry_later, row.text}};
+                   for (const Reply& reply : *replies)
+                     if (reply.is_error()) return Answered<ReadItem>{Error{ErrorCode::retry_later, reply.text}};
+                   if (const Reply& hand = replies->front(); !hand[0].is_nil()) {
+                     auto held = read_item_in_hand(asked.run, hand[0].text, hand[1].text);
+                     if (!held) return Answered<ReadItem>{held.error()};
+                     if (held->activity == asked.activity)
+                       return Answered<ReadItem>{std::optional<core::WorkItem>(std::move(*held))};
+                   }
+                   const Reply& row = replies->back();
                    if (row[0].is_nil()) return Answered<ReadItem>{std::optional<core::WorkItem>()};
                    auto read_back = read_item(place, row[0].text, row[1].text, row[2].text);
                    if (!read_back) return Answered<ReadItem>{read_back.error()};

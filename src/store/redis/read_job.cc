@@ -22,6 +22,14 @@ Fields fields_named(std::span<const std::string_view> names, const Reply& reply)
   return fields;
 }
 
+// The item in the owner's hand, of a job's hash; it must be there.
+Result<core::WorkItem> read_hand(RunId run, const Fields& fields) {
+  const auto words = fields.find(hand_field);
+  const auto input = fields.find(hand_input_field);
+  return read_item_in_hand(run, words == fields.end() ? std::string_view() : std::string_view(*words->second),
+                           input == fields.end() ? std::string() : *input->second);
+}
+
 }  // namespace
 
 // Waiting messages: those of the stream in their order, and the timers by their time.
@@ -92,7 +100,7 @@ Result<std::optional<StoredJob>> Reader::job_answer(RunId run, const Reply& part
   if (const auto read = read_messages(parts[1], parts[2], fields, stored.inbox, stored.timers); !read)
     return wrong(read.error());
   for (const Reply& row : parts[3].list) {
-    auto item = read_item(row);
+    auto item = is_in_hand(row[0].text) ? read_hand(run, fields) : read_item(row);
     if (!item) return wrong(item.error());
     stored.state.put(std::move(*item));
   }

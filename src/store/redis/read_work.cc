@@ -12,6 +12,10 @@ namespace {
 RunId run_in(std::string_view digits) { return RunId(number_in<std::uint64_t>(digits).value_or(0)); }
 
 constexpr std::size_t page_bytes = pawl::limits::read_answers_bytes;
+bool is_behind(const WorkCursor& after, RunId run, core::ActivitySeq activity) {
+  return run != after.run || activity > after.activity;
+}
+constexpr std::size_t hands_at_once = 64;  // jobs whose items are in hand; then their bytes are counted
 
 // "<run><kind><guid><activity>", as scripts/due.lua makes it; a message has no activity.
 constexpr std::size_t message_due_digits = run_digits + 1 + guid_digits;
@@ -54,43 +58,122 @@ Result<std::vector<Waiting>> Reader::read_waiting(core::LaneId lane, RunId after
   return rows;
 }
 
+// A place of a job whose owner has its only item in hand, and what its hash says of it. Nil: the item left the hash
+// since the place was read.
+Result<Reader::Replies> Reader::read_hands(core::LaneId lane, std::span<const Reply> rows) {
+  Commands commands;
+  for (const Reply& row : rows) {
+    const std::string& place = row.is_list() ? row[0].text : row.text;
+    if (is_in_hand(place))
+      commands.add({"HMGET", keys_.of_run(run_in(std::string_view(place).substr(0, run_digits)), "run"), hand_field,
+                    hand_input_field});
+  }
+  if (commands.count() == 0) return Replies();
+  return ask(lane, commands);
+}
+
+// The items of a job that has changed since its place was read, in order.
+Result<std::vector<core::WorkItem>> Reader::read_work_of(RunId run) {
+  const auto job = read_job(run);
+  if (!job) return job.error();
+  std::vector<core::WorkItem> items;
+  if (*job)
+    for (const auto& [activity, item] : (*job)->state.work()) items.push_back(item);
+  std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
+  return items;
+}
+
+// The place of an item in hand has no activity, so it comes before the cursor in its own job: such a job is asked for
+// by name, once.
 Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
-  const std::string from = after.run == RunId(0) ? "-" : "(" + place_of(after.run, after.activity);
-  const auto reply = run_script(lane, items_script(), {keys_.of_lane(lane, "items"), keys_.of_lane(lane, "places")},
-                                {from, "+", format("{}", rows_max), format("{}", page_bytes)});
-  if (!reply) return reply.error();
+  std::string from = after.run == RunId(0) ? "-" : "(" + place_of(after.run, after.activity);
+  std::string own = after.run == RunId(0) ? std::string() : hand_place(after.run);
   Page<core::WorkItem> page;
-  for (const Reply& row : reply->list) {
-    auto item = read_item(row);
-    if (item)
-      page.push_back(std::move(*item));
-    else if (page.damaged.size() < pawl::limits::damaged_per_page_max)
-      page.damaged.push_back({run_in(std::string_view(row[0].text).substr(0, run_digits)), item.error().detail});
+  while (page.empty() && page.damaged.empty()) {
+    const auto reply = run_script(lane, items_script(), {keys_.of_lane(lane, "items"), keys_.of_lane(lane, "places")},
+                                  {from, "+", format("{}", rows_max), format("{}", page_bytes), own});
+    if (!reply) return reply.error();
+    if (reply->list.empty()) break;
+    if (reply->list.back()[0].text != own) from = "(" + reply->list.back()[0].text;
+    own.clear();
+    std::size_t bytes = 0;
+    const std::span<const Reply> all(reply->list);
+    for (std::size_t first = 0; first < all.size() && bytes < page_bytes; first += hands_at_once) {
+      const auto rows = all.subspan(first, std::min(hands_at_once, all.size() - first));
+      const auto hands = read_hands(lane, rows);
+      if (!hands) return hands.error();
+      std::size_t next_hand = 0;
+      for (const Reply& row : rows) {
+        const RunId run = run_in(std::string_view(row[0].text).substr(0, run_digits));
+        const Reply* hand = is_in_hand(row[0].text) ? &(*hands)[next_hand++] : nullptr;
+        if (hand != nullptr && (*hand)[0].is_nil()) {
+          auto items = read_work_of(run);
+          if (!items) return items.error();
+          for (core::WorkItem& one : *items)
+            if (is_behind(after, one.run, one.activity)) page.push_back(std::move(one));
+          continue;
+        }
+        auto item = hand == nullptr ? read_item(row) : read_item_in_hand(run, (*hand)[0].text, (*hand)[1].text);
+        if (hand != nullptr) bytes += (*hand)[0].text.size() + (*hand)[1].text.size();
+        if (item && !is_behind(after, item->run, item->activity)) continue;
+        if (item)
+          page.push_back(std::move(*item));
+        else if (page.damaged.size() < pawl::limits::damaged_per_page_max)
+          page.damaged.push_back({run, item.error().detail});
+      }
+    }
   }
   return page;
 }
 
 Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
-  const std::string from = after.run == RunId(0) ? "-" : "(" + place_of(after.run, after.activity);
+  std::string from = after.run == RunId(0) ? "-" : "(" + place_of(after.run, after.activity);
+  std::string own = after.run == RunId(0) ? std::string() : hand_place(after.run);
   Page<WorkPlace> page;
-  const auto places = ask_one(
-      lane, {"ZRANGE", keys_.of_lane(lane, "places"), from, "+", "BYLEX", "LIMIT", "0", format("{}", rows_max)});
-  if (!places) return places.error();
-  if (places->list.empty()) return page;
-  std::vector<std::string> words = {"HMGET", keys_.of_lane(lane, "items")};
-  for (const Reply& place : places->list) words.push_back(place.text);
-  Commands commands;
-  commands.add(words);
-  const auto items = ask(lane, commands);
-  if (!items) return items.error();
-  for (std::size_t i = 0; i < places->list.size(); ++i) {
-    const Reply& row = items->front()[i];
-    if (row.is_nil()) continue;  // it was removed meanwhile
-    const auto item = read_item((*places)[i].text, row.text, {}, {});
-    if (item)
-      page.push_back({item->run, item->activity, item->topic});
-    else if (page.damaged.size() < pawl::limits::damaged_per_page_max)
-      page.damaged.push_back({run_in(std::string_view((*places)[i].text).substr(0, run_digits)), item.error().detail});
+  while (page.empty() && page.damaged.empty()) {
+    Commands commands;
+    const std::string key = keys_.of_lane(lane, "places");
+    commands.add({"ZSCORE", key, own});
+    commands.add({"ZRANGE", key, from, "+", "BYLEX", "LIMIT", "0", format("{}", rows_max)});
+    const auto found = ask(lane, commands);
+    if (!found) return found.error();
+    std::vector<std::string> places;
+    if (!own.empty() && !found->front().is_nil()) places.push_back(own);
+    for (const Reply& place : found->back().list)
+      if (places.size() < rows_max) places.push_back(place.text);
+    if (places.empty()) break;
+    if (places.back() != own) from = "(" + places.back();
+    own.clear();
+    commands.clear();
+    for (const std::string& place : places) {
+      const RunId run = run_in(std::string_view(place).substr(0, run_digits));
+      if (is_in_hand(place))
+        commands.add({"HMGET", keys_.of_run(run, "run"), hand_field});
+      else
+        commands.add({"HMGET", keys_.of_lane(lane, "items"), place});
+    }
+    const auto rows = ask(lane, commands);
+    if (!rows) return rows.error();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::string& place = places[i];
+      const RunId run = run_in(std::string_view(place).substr(0, run_digits));
+      const Reply& row = (*rows)[i][0];
+      if (row.is_nil()) {  // it was removed meanwhile; one in hand may have moved
+        if (!is_in_hand(place)) continue;
+        const auto items = read_work_of(run);
+        if (!items) return items.error();
+        for (const core::WorkItem& item : *items)
+          if (is_behind(after, item.run, item.activity)) page.push_back({item.run, item.activity, item.topic});
+        continue;
+      }
+      const auto item =
+          is_in_hand(place) ? read_item_in_hand(run, row.text, {}) : read_item(place, row.text, {}, {});
+      if (item && !is_behind(after, item->run, item->activity)) continue;
+      if (item)
+        page.push_back({item->run, item->activity, item->topic});
+      else if (page.damaged.size() < pawl::limits::damaged_per_page_max)
+        page.damaged.push_back({run, item.error().detail});
+    }
   }
   return page;
 }

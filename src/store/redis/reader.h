@@ -72,6 +72,10 @@ class Reader {
   Servers::Question job_question(RunId run) const;
   Result<std::optional<StoredJob>> job_answer(RunId run, const Reply& parts);
 
+  // Items that their owners have in hand: two fields of each job that one of these rows names.
+  Result<Replies> read_hands(core::LaneId lane, std::span<const Reply> rows);
+  Result<std::vector<core::WorkItem>> read_work_of(RunId run);
+
   // Reads of a lane that lost its data fail.
   Status believe(core::LaneId lane, bool found) {
     return committer_.watch().believe(lane, found ? LaneWatch::Found::something : LaneWatch::Found::nothing);

@@ -68,6 +68,15 @@ Result<core::WorkItem> read_item(std::string_view place, std::string_view words,
                                  std::string progress);
 // {place, words, input, progress}
 Result<core::WorkItem> read_item(const Reply& row);
+// The only item of a job, while its owner has it in hand: two fields of the job's hash.
+struct InHand {
+  std::string words;  // behind its number; with the input if it is short
+  std::string input;
+};
+InHand item_in_hand(const core::WorkItem& item, const ItemWords& words);
+Result<core::WorkItem> read_item_in_hand(RunId run, std::string_view words, std::string input);
+inline constexpr std::string_view hand_field = "w";
+inline constexpr std::string_view hand_input_field = "w:in";
 
 // Waiting messages: an entry of an inbox, a row of `pending`, a timer in the hash of its job or mailbox.
 Result<core::InboxMessage> read_entry(const Reply& entry);

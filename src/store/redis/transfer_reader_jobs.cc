@@ -87,17 +87,29 @@ Status TransferReader::read_expiring(core::LaneId lane) {
 // In the order of the queue. Only the number and the place of waiting items are in memory at once.
 Status TransferReader::read_work(core::LaneId lane) {
   const std::string items = keys_.of_lane(lane, "items");
+  const auto run_in = [](std::string_view place) {
+    return RunId(number_in<std::uint64_t>(place.substr(0, run_digits)).value_or(0));
+  };
+  enum class Payloads : bool { no, yes };
+  const auto ask_for = [&](Commands& commands, const std::string& place, Payloads payloads) {
+    const bool in_hand = is_in_hand(place);
+    std::vector<std::string> words = {"HMGET", in_hand ? keys_.of_run(run_in(place), "run") : items};
+    words.push_back(in_hand ? std::string(hand_field) : place);
+    if (payloads == Payloads::yes) {
+      words.push_back(in_hand ? std::string(hand_input_field) : place + ":input");
+      if (!in_hand) words.push_back(place + ":progress");
+    }
+    commands.add(words);
+  };
   std::vector<std::pair<std::uint64_t, std::string>> line;
   auto done =
       each_member(lane, keys_.of_lane(lane, "places"), "-", "+", [&](const std::vector<std::string>& places) -> Status {
-        std::vector<std::string> words = {"HMGET", items};
-        words.insert(words.end(), places.begin(), places.end());
         Commands commands;
-        commands.add(words);
-        const auto replies = site_.ask(lane, commands);
-        if (!replies) return replies.error();
+        for (const std::string& place : places) ask_for(commands, place, Payloads::no);
+        const auto rows = site_.ask(lane, commands);
+        if (!rows) return rows.error();
         for (std::size_t i = 0; i < places.size(); ++i) {
-          const std::string_view item = replies->front()[i].text;
+          const std::string_view item = (*rows)[i][0].text;
           const auto number = number_in<std::uint64_t>(item.substr(0, item.find(' ')));
           if (!number) return malformed(format("work item {}", places[i]));
           line.emplace_back(*number, places[i]);
@@ -109,14 +121,13 @@ Status TransferReader::read_work(core::LaneId lane) {
   for (std::size_t next = 0; next < line.size();) {
     const std::size_t count = std::min(items_per_page, line.size() - next);
     Commands commands;
-    for (std::size_t i = next; i < next + count; ++i) {
-      const std::string& place = line[i].second;
-      commands.add({"HMGET", items, place, place + ":input", place + ":progress"});
-    }
+    for (std::size_t i = next; i < next + count; ++i) ask_for(commands, line[i].second, Payloads::yes);
     const auto rows = site_.ask(lane, commands);
     if (!rows) return rows.error();
     for (const Reply& row : *rows) {
-      auto item = read_item(line[next].second, row[0].text, row[1].text, row[2].text);
+      const std::string& place = line[next].second;
+      auto item = is_in_hand(place) ? read_item_in_hand(run_in(place), row[0].text, row[1].text)
+                                    : read_item(place, row[0].text, row[1].text, row[2].text);
       if (!item) return item.error();
       transfer::Work work{std::move(*item), next + 1, line[next].first};
       ++next;

@@ -264,8 +264,10 @@ TEST_F(RedisTraps, what_a_failed_call_left_is_not_written_by_the_next_one) {
   item.topic = Topic("t");
   item.token = core::WorkToken(7);
   item.epoch = epoch_;
-  std::get<core::JobHead>(hands.head).next_activity = 1;
   hands.writes = {core::PutActivity{std::nullopt, activity}, core::PutWork{item}};
+  activity.seq = item.activity = core::ActivitySeq(1);  // the only one would be in its job's hash
+  hands.writes.insert(hands.writes.end(), {core::PutActivity{std::nullopt, activity}, core::PutWork{item}});
+  std::get<core::JobHead>(hands.head).next_activity = 2;
   shared_server().ask({"SET", key("places"), "no set"});
   ASSERT_FALSE(try_commit(hands));
   shared_server().ask({"DEL", key("places")});

@@ -3,7 +3,6 @@
 local arguments = {
   put_work = {"place", "order", "unlocks", "wake", "topic", "rest", "input", "progress"},
   drop_work = {"place"},
-  close = {"remove_at"},
   change_work = {"place", "token", "release", "visible", "life"},
   hold_work = {"held"},
   sweep = {"keep"},
@@ -21,16 +20,20 @@ local arguments = {
 }
 local words_of_announcement = 12
 
+-- Writes that mean a work item where all others are: one in the hand of the owner is laid down before.
+local moves_work = {put_work = true, drop_work = true, change_work = true}
+
 local function take_writes(count)
-  local writes = {}
+  local writes, moves = {}, false
   for i = 1, count do
     local write = {what = take()}
     for _, name in ipairs(arguments[write.what]) do
       if name == "said" then write.said = take_list(words_of_announcement) else write[name] = take() end
     end
     writes[i] = write
+    moves = moves or moves_work[write.what]
   end
-  return writes
+  return writes, moves
 end
 
 local function check_changes(list)
@@ -65,11 +68,6 @@ end
 local writes = {
   put_work = function(of, write) work.put(write.place, write, write.rest, write.input, write.progress) end,
   drop_work = function(of, write) work.drop(write.place) end,
-  close = function(of, write)
-    call("HSET", of.hash, "semaphore", "0")
-    if write.remove_at ~= "0" then due.put(write.remove_at, due.removal(of.run))
-    elseif of.was_closed then due.drop(due.removal(of.run)) end
-  end,
   change_work = function(of, write)
     local item = work.find(write.place)
     if not item then return end
@@ -77,14 +75,14 @@ local writes = {
     work.change(write.place, item)
   end,
   hold_work = function(of, write)
-    for _, place in ipairs(work.places_of(of.run)) do
+    for _, place in ipairs(work.places_of(of)) do
       local item = work.find(place)
       item.held = write.held
       work.change(place, item)
     end
   end,
   sweep = function(of, write)
-    for _, place in ipairs(work.places_of(of.run)) do work.drop(place) end
+    for _, place in ipairs(work.places_of(of)) do work.drop(place) end
     inbox.drop_all_but(of, write.keep)
   end,
   put_message = function(of, write) inbox.put(of, write.guid, write.kind, write.body, write.at) end,

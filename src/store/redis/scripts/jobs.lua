@@ -4,7 +4,7 @@
 local jobs = {}
 
 local function holder_of(name)
-  local value = call("HGET", key.ids, name)
+  local value = run_named(name) or call("HGET", key.ids, name)
   if not value then return nil end
   local run, expires = string.match(value, "^(%d+) ?(%d*)$")
   return {run = run, expires = expires}
@@ -13,8 +13,13 @@ jobs.holder_of = holder_of
 
 local function member(status, run) return status_digit[status] .. wide(run) end
 function jobs.move(run, from, to)
-  call("ZREM", key.jobs, member(from, run))
-  call("ZADD", key.jobs, 0, member(to, run))
+  unlist_job(member(from, run))
+  list_job(member(to, run))
+end
+
+-- Of a closed job; "0": it is kept.
+function jobs.remove_at(run, at)
+  if at ~= "0" then due.put(at, due.removal(run)) else due.drop(due.removal(run)) end
 end
 
 -- store::is_taken
@@ -29,8 +34,8 @@ function jobs.next_run()
   last_run = last_run or call("GET", key.runs) or no_run
   local run = run_after[last_run]
   if not run then wants("fresh", last_run) end
-  call("SET", key.runs, run)
   last_run = run
+  count_run(run)
   return run, fresh[run]
 end
 
@@ -53,7 +58,7 @@ function jobs.begin(new)
   local run, names = jobs.next_run()
   local of = keys_of(run)
   call("HSET", of.hash, unpack(row))
-  call("ZADD", key.jobs, 0, member("running", run))
+  list_job(member("running", run))
   local outcome = committed(run, "0")
   if open then
     outcome[4] = open.of.run
@@ -63,7 +68,7 @@ function jobs.begin(new)
     due.drop(due.key(holder.run))
     call("ZREM", key.expiring, wide(holder.run) .. name)
   end
-  call("HSET", key.ids, name, run)
+  name_run(name, run)
   made = of.hash
   if deadline.at ~= "0" then inbox.put_first(of, names.deadline, deadline.kind, deadline.body, deadline.at) end
   kept_start = {of = of, guid = names.start, start = start}
@@ -124,7 +129,7 @@ function operations.remove_job()
   end
   due.drop(due.removal(run))
   inbox.drop_all_but(of, "")
-  for _, place in ipairs(work.places_of(run)) do work.drop(place) end
+  for _, place in ipairs(work.places_of(of)) do work.drop(place) end
   for _, field in ipairs(call("HKEYS", of.hash)) do
     local kind = string.sub(field, 1, 2)
     if kind == "l:" then labels.drop(of, {ns = row[3], graph = row[5]}, string.sub(field, 3))

@@ -43,7 +43,6 @@ local items_read             -- items as they are stored; false: there is none
 local made, behind           -- the job that this operation made, and the one before it: hashes
 local kept_start             -- the start message of a job whose first step is the next operation: not written yet
 
-local places_at              -- the last place of work that was taken, of those that the bundles end
 local step_keys_at           -- the last key that was taken, of those of the bundles
 
 local keys_of_lane = 20
@@ -93,16 +92,7 @@ local function begin_lane()
     owner = row[1] or "", epoch = row[2] or "0", lease = row[3] or "",
     store = row[4] or "", commits = row[5] or "0", place = tonumber(row[6] or "0"),
   }
-  -- Items whose tokens the bundles compare: one call reads them all.
   step_keys_at = next_key
-  count = tonumber(take())
-  local at = taken_args
-  places_at, taken_args = at, at + count
-  for first = at + 1, at + count, unpacked_max do
-    local last = math.min(first + unpacked_max - 1, at + count)
-    local stored = call("HMGET", key.items, unpack(ARGV, first, last))
-    for i = first, last do items_read[ARGV[i]] = stored[i - first + 1] end
-  end
 end
 local function owns(epoch) return lane.owner ~= "" and lane.epoch == epoch end
 local function fenced() return answer("fenced", "the lane has another owner") end

@@ -1,6 +1,6 @@
 #!lua flags=no-writes,allow-oom
 -- A job or a mailbox at one instant: its hash, its inbox, what is pending, and its work items ({place, words, input,
--- progress}).
+-- progress}; of one that is in the hash only the place, "<run>.").
 -- Not a MULTI: a server without free memory refuses that, and then nothing could be read.
 -- KEYS: run, inbox, pending, items, places. ARGV: the range of its places.
 local call = redis.call

@@ -1,4 +1,4 @@
--- Work items. `items` is a HASH: at "<run>.<activity>" the item as words, beside it its input and progress unchanged.
+-- Work items, except one that its owner has in hand (steps.lua). `items` is a HASH: at "<run>.<activity>" the item as words, beside it its input and progress unchanged.
 -- `places` is a ZSET of all of them in order. An item that may be claimed is in the ZSET `ready`, by topic, priority
 -- and age; one that is hidden or leased in the ZSET `later`, scored by the time when it unlocks. What became due moves
 -- to `ready`, so a lost worker's item is handed out again after its time without any other event.
@@ -36,6 +36,13 @@ end
 function work.find(place)
   local words = call("HGET", key.items, place)
   return words and work.parse(words)
+end
+
+-- The same, of a run's item that may be in its owner's hand: then it is laid down first.
+function work.find_of(run, place)
+  local item = work.find(place)
+  if not item and lay_down(keys_of(run).hash) then item = work.find(place) end
+  return item
 end
 
 -- Only its position and its token.
@@ -133,9 +140,13 @@ function work.drop(place)
   call("HDEL", key.items, place, place .. ":input", place .. ":progress")
 end
 
-function work.places_of(run)
-  local first = wide(run)
-  return call("ZRANGE", key.places, "[" .. first .. ".", "(" .. first .. "/", "BYLEX")
+function work.places_of(of)
+  local first = wide(of.run)
+  local function places() return call("ZRANGE", key.places, "[" .. first .. ".", "(" .. first .. "/", "BYLEX") end
+  local list = places()
+  if list[1] ~= first .. "." then return list end
+  lay_down(of.hash)
+  return places()
 end
 
 -- An item in the form of an answer.
@@ -245,7 +256,7 @@ end
 function operations.claim_item()
   local run, place, before, worker, epoch = take(), take(), take(), take(), take()
   if not owns(epoch) then return fenced() end
-  local item = work.find(place)
+  local item = work.find_of(run, place)
   if not item or item.token ~= before then return stale(place) end
   if item.held == "1" then return conflict("the job is paused or parked") end
   if is_paused(item.topic) then return conflict("its topic is paused") end
@@ -259,7 +270,7 @@ end
 function operations.extend_work()
   local run, place, token, lease = take(), take(), take(), take()
   local has_progress, progress, detach, attempt_left = take(), take(), take(), take()
-  local item = work.find(place)
+  local item = work.find_of(run, place)
   if not is_held_by(item, token) or item.lease == until_decided then return stale(place) end
   local detaches = detach == "1" and item.epoch ~= "0"
   if detach == "1" then item.epoch = "0" end
@@ -279,7 +290,7 @@ end
 function operations.release_work()
   local run, place, token, epoch, began = take(), take(), take(), take(), take()
   if epoch ~= "0" and not owns(epoch) then return fenced() end
-  local item = work.find(place)
+  local item = work.find_of(run, place)
   local may = is_held_by(item, token) and (item.epoch == "0") == (epoch == "0") and item.lease ~= until_decided
   if not may then return stale(place) end
   release(item, began == "1")
@@ -294,7 +305,7 @@ function operations.respond()
   local of = keys_of(run)
   local job_status = call("HGET", of.hash, "status")
   if not job_status then return stale(place) end
-  local item = work.find(place)
+  local item = work.find_of(run, place)
   -- A repeated reply: the answer to the first one was lost. Its item was removed with it, or waits for the job's
   -- decision.
   local answered = not item or item.lease == until_decided

@@ -15,18 +15,23 @@ const Statement lock_jobs{
     "lock_jobs",
     "SELECT run, rev, bundle, status, semaphore, completions, next_activity, namespace, job_id, graph, parent_request"
     " FROM jobs WHERE run = ANY($1::bigint[]) ORDER BY run FOR NO KEY UPDATE"};
+// A job that took its first step in the same transaction is written as the step left it.
 const Statement new_jobs{
     "new_jobs",
     "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, semaphore, priority, keep, "
-    "deadline,"
-    " secret, parent_run, parent_activity, parent_request, parent_awaits)"
-    " SELECT run, namespace, job_id, graph, version, fingerprint, created_at, 1, priority, keep, deadline, secret,"
-    " parent_run, parent_activity, parent_request, parent_awaits FROM (SELECT unnest($1::bigint[]) AS run,"
+    "deadline, secret, parent_run, parent_activity, parent_request, parent_awaits, rev, bundle, completions,"
+    " next_activity)"
+    " SELECT run, namespace, job_id, graph, version, fingerprint, created_at, coalesce(semaphore, 1),"
+    " coalesce(priority, 0), keep, coalesce(deadline, 0), secret, parent_run, parent_activity,"
+    " parent_request, parent_awaits, coalesce(rev, 0), coalesce(bundle, 0), coalesce(completions, 0),"
+    " coalesce(next_activity, 0) FROM (SELECT unnest($1::bigint[]) AS run,"
     " unnest($2::text[]) AS namespace, unnest($3::text[]) AS job_id, unnest($4::text[]) AS graph,"
     " unnest($5::bigint[]) AS version, unnest($6::bigint[]) AS fingerprint, unnest($7::bigint[]) AS created_at,"
     " unnest($8::bigint[]) AS priority, unnest($9::bigint[]) AS keep, unnest($10::bigint[]) AS deadline,"
     " unnest($11::bytea[]) AS secret, unnest($12::bigint[]) AS parent_run, unnest($13::bigint[]) AS parent_activity,"
-    " unnest($14::bytea[]) AS parent_request, unnest($15::boolean[]) AS parent_awaits) AS u"};
+    " unnest($14::bytea[]) AS parent_request, unnest($15::boolean[]) AS parent_awaits, unnest($16::bigint[]) AS rev,"
+    " unnest($17::bigint[]) AS bundle, unnest($18::bigint[]) AS semaphore, unnest($19::bigint[]) AS completions,"
+    " unnest($20::bigint[]) AS next_activity) AS u"};
 
 static_assert(snapshot_weight == 100'000'000'000);
 // setStatusAndCollateGuid, for one job or many. SQL decides `hit` from the stored row, whose semaphore must be the one
@@ -205,11 +210,38 @@ void JobRows::write_new(Script& script) const {
       request = one.parent->request;
       awaits = one.parent->awaits;
     }
+    std::optional<core::Rev> rev;
+    std::optional<core::BundleId> bundle;
+    std::optional<std::int64_t> semaphore;
+    std::optional<std::uint32_t> completions, next_activity;
+    if (is_made_as_stepped(run)) {
+      const Step& step = steps_.at(run);
+      rev = core::next(step.bundle->rev_before);
+      bundle = step.bundle->id;
+      if (step.head->semaphore) semaphore = step.head->semaphore->before + step.head->semaphore->delta;
+      completions = unless_none(step.head->completions);
+      next_activity = unless_none(step.head->next_activity);
+    }
     made.row(run, submit.name_space, submit.id, submit.graph.name, submit.graph.version, submit.graph.fingerprint,
-             submit.at, submit.priority, submit.keep, submit.deadline, submit.secret, parent, activity, request,
-             awaits);
+             submit.at, unless_none(submit.priority), submit.keep, unless_none(submit.deadline), submit.secret, parent,
+             activity, request, awaits, rev, bundle, semaphore, completions, next_activity);
   }
   if (!made.empty()) script.add(new_jobs, Params::of_rows(made));
+}
+
+// Whether the job begins in this group, and its step expects exactly what a new job is. Otherwise the statement of all
+// steps finds out that it does not.
+bool JobRows::is_made_as_stepped(RunId run) const {
+  const auto step = steps_.find(run);
+  if (step == steps_.end() || !made_.contains(run) || !is_running_on(step->second)) return false;
+  const JobGuard fresh;
+  const JobGuard& before = step->second.before;
+  const core::JobHead& head = *step->second.head;
+  const auto& semaphore = head.semaphore;
+  return step->second.bundle->rev_before == fresh.rev && before.completions == fresh.completions &&
+         before.next_activity == fresh.next_activity &&
+         (!semaphore ||
+          (semaphore->before == fresh.semaphore && semaphore->before + semaphore->delta != semaphore->threshold));
 }
 
 bool JobRows::is_running_on(const Step& one) {
@@ -219,9 +251,10 @@ bool JobRows::is_running_on(const Step& one) {
          head.redrives == 0 && head.code == 0 && !head.reason && !head.result && !head.data && !one.guid;
 }
 
-void JobRows::write_running_steps(Script& script) const {
+void JobRows::write_running_steps(Script& script, const std::vector<RunId>& runs) const {
   Batch steps;
-  for (const auto& [run, one] : steps_) {
+  for (const RunId run : runs) {
+    const Step& one = steps_.at(run);
     const core::JobHead& head = *one.head;
     const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
     std::optional<std::int64_t> before;
@@ -234,12 +267,16 @@ void JobRows::write_running_steps(Script& script) const {
 }
 
 void JobRows::write_steps(Script& script) const {
-  if (steps_.empty()) return;
-  if (std::all_of(steps_.begin(), steps_.end(), [](const auto& one) { return is_running_on(one.second); }))
-    return write_running_steps(script);
+  std::vector<RunId> runs;  // in their order
+  for (const auto& [run, one] : steps_)
+    if (!is_made_as_stepped(run)) runs.push_back(run);
+  if (runs.empty()) return;
+  if (std::all_of(runs.begin(), runs.end(), [this](RunId run) { return is_running_on(steps_.at(run)); }))
+    return write_running_steps(script, runs);
   Batch steps;
   const Payload none;
-  for (const auto& [run, one] : steps_) {
+  for (const RunId run : runs) {
+    const Step& one = steps_.at(run);
     const core::JobHead& head = *one.head;
     const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
     std::optional<std::string> reason;

@@ -41,7 +41,8 @@ class JobRows {
   Status take(Done& answers);
   void write_new(Script& script) const;
   // For jobs that are locked: called after all ledgers are written, because it adds to them. For jobs that are not:
-  // called before any other write to them, because it locks them in their order.
+  // called before any other write to them, because it locks them in their order. A job that begins here and runs on is
+  // written with its step by write_new().
   void write_steps(Script& script) const;
   void write_removed(Script& script) const;  // after all other writes
   void forget() { *this = JobRows(); }
@@ -68,7 +69,8 @@ class JobRows {
   };
   // Whether the job runs before and after the step, and only its counters change.
   static bool is_running_on(const Step& one);
-  void write_running_steps(Script& script) const;  // REQUIRES: all of them run on
+  bool is_made_as_stepped(RunId run) const;
+  void write_running_steps(Script& script, const std::vector<RunId>& runs) const;  // REQUIRES: all of them run on
   struct Made {
     const Submit submit;
     std::optional<core::ParentLink> parent;

@@ -103,6 +103,47 @@ TEST_F(StepLog, many_jobs_step_and_get_their_snapshots_in_one_statement) {
   expect_one_statement(bundles);
 }
 
+// A job that runs on after a first step in the group of its submit has one version of its row.
+TEST_F(StepLog, a_job_that_steps_in_the_group_of_its_submit_is_written_once) {
+  const auto first_step = [&](RunId run) {
+    core::JobHead head;
+    head.next_activity = 1;
+    head.semaphore = core::SemaphoreStep{1, 1, 0, false};
+    core::Bundle bundle{run,          epoch_,
+                        core::Rev(0), core::BundleId(7),
+                        std::move(head), {core::PutActivity{std::nullopt, activity(0, 1'100'000'000'000)},
+                                          core::Consume{core::start_message(run, {}).guid}}};
+    bundle.with_submit = true;
+    return bundle;
+  };
+  const auto updates = [&](const std::vector<Operation>& group) {
+    const std::size_t before = log().size();
+    const auto outcomes = store_->commit(group);
+    EXPECT_TRUE(outcomes) << to_string(outcomes.error());
+    int found = 0;
+    for (const std::string& statement : executed_since(before))
+      found += statement.find("UPDATE jobs") != std::string::npos ? 1 : 0;
+    return std::pair(found, *outcomes);
+  };
+  RunId next(commit(*store_, submit_of("a")).run().raw() + 1);
+  const auto [none, both] = updates({submit_of("b"), first_step(next)});
+  EXPECT_EQ(none, 0);
+  EXPECT_EQ(both[1].kind, OutcomeKind::committed) << both[1].reason;
+  const core::JobRow made = (*store_->read_job(next))->state.job;
+  EXPECT_EQ(made.rev, core::Rev(1));
+  EXPECT_EQ(made.semaphore, 2);
+  EXPECT_EQ(made.next_activity, 1u);
+  EXPECT_EQ(commit(*store_, bundle_for(*store_, next, epoch_)).kind, OutcomeKind::committed) << "its next step";
+  // A step that was decided for another state is refused, and the job begins as it is submitted.
+  next = RunId(next.raw() + 1);
+  core::Bundle wrong = first_step(next);
+  std::get<core::JobHead>(wrong.head).semaphore->before = 2;
+  const auto [tried, outcomes] = updates({submit_of("c"), wrong});
+  EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
+  EXPECT_EQ(outcomes[1].kind, OutcomeKind::rejected);
+  EXPECT_EQ((*store_->read_job(next))->state.job.rev, core::Rev(0));
+}
+
 TEST_F(StepLog, a_group_of_any_size_costs_the_same_number_of_statements_and_two_round_trips) {
   const auto cost = [&](int jobs) {
     std::vector<Operation> group;

@@ -4,9 +4,11 @@
 // while so many pass.
 //
 //   postgres_bench [--jobs N] [--lanes N] [--connections N] [--group N] [--alone N] [--ended N] [--messages N]
-//                  [--only CONCURRENT] [--nodes N] [--raw 0|1] [--removal 0|1] [--statements 0|1] [--dir DIR]
+//                  [--only CONCURRENT] [--nodes N] [--least_nodes N] [--raw 0|1] [--merged 0|1] [--crowds 0|1]
+//                  [--removal 0|1] [--statements 0|1] [--sync MICROS] [--dir DIR]
 //
-// Starts a server of its own (fsync on). Prints one JSON object.
+// Starts a server of its own (fsync on). With --sync its files are in memory, where a sync costs nothing, and each
+// commit waits this long before it: a disk that is as fast today as tomorrow. Prints one JSON object.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +36,11 @@ struct Settings {
   std::uint32_t messages = 0;
   std::uint32_t only = 0;   // concurrent; 0: all of them
   std::uint32_t nodes = 2;  // at the most
+  std::uint32_t least_nodes = 1;
+  std::uint32_t sync = 0;  // in memory, with syncs of this time; 0: on disk
   bool raw = true;
+  bool merged = true;  // the loop with fewer rows too
+  bool crowds = true;  // many jobs at once
   bool removal = true;
   bool statements = false;  // prints where the server's time goes
 };
@@ -67,6 +73,14 @@ Settings parse(int argc, char** argv) {
       settings.only = number;
     else if (flag == "--nodes")
       settings.nodes = number;
+    else if (flag == "--least_nodes")
+      settings.least_nodes = number;
+    else if (flag == "--sync")
+      settings.sync = number;
+    else if (flag == "--merged")
+      settings.merged = number != 0;
+    else if (flag == "--crowds")
+      settings.crowds = number != 0;
     else if (flag == "--raw")
       settings.raw = number != 0;
     else if (flag == "--dir")
@@ -84,7 +98,8 @@ double print_raw(const Settings& settings, const std::string& address, std::uint
   double best = 0;
   fmt::print(" \"raw_{}\": {{", concurrent);
   const char* separator = "";
-  for (const auto& [layout, name] : {std::pair{RawLayout::merged, "merged"}, std::pair{RawLayout::queued, "queued"}})
+  for (const auto& [layout, name] : {std::pair{RawLayout::merged, "merged"}, std::pair{RawLayout::queued, "queued"}}) {
+    if (layout == RawLayout::merged && !settings.merged) continue;
     for (const std::uint32_t connections : {1u, 2u, settings.connections}) {
       const RawRate rate = raw_loop(address, {settings.jobs, steps, concurrent, settings.group, connections, layout});
       best = std::max(best, rate.activities_per_second);
@@ -96,6 +111,7 @@ double print_raw(const Settings& settings, const std::string& address, std::uint
       std::fflush(stdout);
       separator = ",";
     }
+  }
   fmt::print("}},\n");
   return best;
 }
@@ -149,7 +165,9 @@ void print_alone(const Settings& settings, const std::string& address) {
   auto watcher = must(pg::Connection::open(pg::Address{address, "public"}));
   const pg::Stats stats_before = running.stats();
   const Written before = written(*watcher);
+  if (settings.statements) must(watcher->execute("SELECT pg_stat_statements_reset()"));
   const double job = half(running.run_alone(settings.alone));
+  if (settings.statements) print_statements(*watcher, settings.alone);
   const Written after = written(*watcher);
   const pg::Stats stats = running.stats();
   const double bare = (bare_before + half(bare_commits(address, settings.alone))) / 2;
@@ -216,7 +234,12 @@ int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
   std::vector<std::string> set{"shared_buffers=512MB", "max_wal_size=4GB"};
   if (settings.statements) set.emplace_back("shared_preload_libraries=pg_stat_statements");
-  auto server = pg::TestServer::start(set);
+  if (settings.sync > 0) {
+    set.push_back(fmt::format("commit_delay={}", settings.sync));
+    set.emplace_back("commit_siblings=0");
+  }
+  auto server = pg::TestServer::start(set, settings.sync > 0 ? pg::TestServer::Keeps::in_memory
+                                                             : pg::TestServer::Keeps::on_disk);
   if (!server) return 1;
   const std::string address = server->address();
   if (settings.statements)
@@ -226,10 +249,10 @@ int main(int argc, char** argv) {
   if (settings.alone > 0) print_alone(settings, address);
   double best = 0;
   for (const std::uint32_t concurrent : {64u, 256u, 2'000u}) {
-    if (settings.only != 0 && settings.only != concurrent) continue;
+    if (!settings.crowds || (settings.only != 0 && settings.only != concurrent)) continue;
     const double raw = settings.raw ? print_raw(settings, address, concurrent) : 0;
     best = std::max(best, raw);
-    for (std::uint32_t nodes = 1; nodes <= settings.nodes; ++nodes)
+    for (std::uint32_t nodes = settings.least_nodes; nodes <= settings.nodes; ++nodes)
       print_rate(settings, address, nodes, concurrent, raw);
   }
   if (settings.removal) print_removal(settings, address);

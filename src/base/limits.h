@@ -44,6 +44,7 @@ inline constexpr std::size_t light_job_bytes = 16u << 10;    // a larger job is 
 inline constexpr std::size_t submits_waiting_max = 65'536;
 inline constexpr std::size_t start_many_at_once_max = 4096;  // of one start_many(), on their way to the store
 inline constexpr std::size_t ends_watched_max = 1'000'000;   // callbacks for the ends of jobs
+inline constexpr std::size_t jobs_just_begun_max = 1'024;    // whose callers wait for the end without a read before
 // Bytes of payloads and their overhead, in one process. Each of these lets one through, whatever its size.
 inline constexpr std::size_t bytes_waiting_max = 48u << 20;  // requests until they are committed; then callers wait
 inline constexpr std::size_t hot_job_bytes_max = 48u << 20;  // of idle jobs: the least recently used leave memory

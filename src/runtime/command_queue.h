@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -19,30 +20,33 @@ namespace pawl::runtime {
 template <class T>
 class CommandQueue {
  public:
+  // Called by who pushes while the owner is in lend(), once for all values that wait: another thread does the owner's
+  // work, and the owner sleeps on. False: none can, and the owner is woken. REQUIRES: set before the first push.
+  void set_stand_in(std::function<bool()> call) { stand_in_ = std::move(call); }
+
   void push(T value) {
-    bool wake = false;
+    Rouse rouses = Rouse::nobody;
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return;
       values_.push_back(std::move(value));
       something_.store(true, std::memory_order_relaxed);
-      wake = rouse();
+      rouses = whom();
     }
-    // Only a sleeper needs the system call: under load the owner is awake.
-    if (wake) ready_.notify_one();
+    rouse(rouses);
   }
   // The same, but leaves an owner in lend() asleep. True: it sleeps, and the caller does its work or calls wake().
   bool push_quietly(T value) {
-    bool wake = false;
+    Rouse rouses = Rouse::nobody;
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return false;
       values_.push_back(std::move(value));
       something_.store(true, std::memory_order_relaxed);
       if (lending_) return true;
-      wake = rouse();
+      rouses = whom();
     }
-    if (wake) ready_.notify_one();
+    rouse(rouses);
     return false;
   }
   // Ends a lend(), also one that only begins: the owner may be on its way there. An owner that sleeps in take_all() has
@@ -52,7 +56,7 @@ class CommandQueue {
     {
       const std::lock_guard lock(mutex_);
       woken_ = true;
-      wake = lending_ && rouse();
+      wake = lending_ && end_sleep();
     }
     if (wake) ready_.notify_one();
   }
@@ -60,22 +64,22 @@ class CommandQueue {
   enum class Taken : std::uint8_t { yes, full, closed };
   // Full when `size_max` values wait already: the caller gets an error and may call again.
   Taken try_push(T value, std::size_t size_max) {
-    bool wake = false;
+    Rouse rouses = Rouse::nobody;
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return Taken::closed;
       if (values_.size() >= size_max) return Taken::full;
       values_.push_back(std::move(value));
       something_.store(true, std::memory_order_relaxed);
-      wake = rouse();
+      rouses = whom();
     }
-    if (wake) ready_.notify_one();
+    rouse(rouses);
     return Taken::yes;
   }
 
   // The same, but waits for room.
   Taken push_when_room(T value, std::size_t size_max) {
-    bool wake = false;
+    Rouse rouses = Rouse::nobody;
     {
       std::unique_lock lock(mutex_);
       if (values_.size() >= size_max && !closed_) {
@@ -86,9 +90,9 @@ class CommandQueue {
       if (closed_) return Taken::closed;
       values_.push_back(std::move(value));
       something_.store(true, std::memory_order_relaxed);
-      wake = rouse();
+      rouses = whom();
     }
-    if (wake) ready_.notify_one();
+    rouse(rouses);
     return Taken::yes;
   }
 
@@ -105,6 +109,7 @@ class CommandQueue {
     std::unique_lock lock(mutex_);
     if (std::exchange(woken_, false) || !values_.empty()) return;
     sleeping_ = lending_ = true;
+    stand_in_called_ = false;
     const auto awake = [&] { return !lending_; };
     if (wait)
       ready_.wait_for(lock, *wait, awake);
@@ -142,11 +147,25 @@ class CommandQueue {
   // REQUIRES: mutex_ is held.
   void hand_over(std::vector<T>& into) {
     into.swap(values_);
+    stand_in_called_ = false;
     something_.store(false, std::memory_order_relaxed);
     if (waiting_for_room_ > 0) room_.notify_all();
   }
+  enum class Rouse : std::uint8_t { nobody, owner, stand_in };
+  // Who must learn of a value. REQUIRES: mutex_ is held.
+  Rouse whom() {
+    if (lending_ && stand_in_) return std::exchange(stand_in_called_, true) ? Rouse::nobody : Rouse::stand_in;
+    return end_sleep() ? Rouse::owner : Rouse::nobody;
+  }
+  // Only a sleeper needs the system call: under load the owner is awake.
+  void rouse(Rouse rouses) {
+    if (rouses == Rouse::owner)
+      ready_.notify_one();
+    else if (rouses == Rouse::stand_in && !stand_in_())
+      wake();
+  }
   // REQUIRES: mutex_ is held. True: the owner must be notified.
-  bool rouse() {
+  bool end_sleep() {
     lending_ = false;
     return std::exchange(sleeping_, false);
   }
@@ -163,8 +182,10 @@ class CommandQueue {
   std::condition_variable room_;
   std::vector<T> values_;             // guarded by mutex_
   std::size_t waiting_for_room_ = 0;  // guarded by mutex_
+  std::function<bool()> stand_in_;
   bool sleeping_ = false;             // guarded by mutex_
   bool lending_ = false;              // asleep in lend(); guarded by mutex_
+  bool stand_in_called_ = false;      // for what waits; guarded by mutex_
   bool woken_ = false;                // wake() was called since the last lend(); guarded by mutex_
   bool closed_ = false;               // guarded by mutex_
 };

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.h"
 #include "runtime/views.h"
 
 namespace pawl::runtime {
@@ -13,6 +14,7 @@ EndWaiters::Place::Place(EndWaiters& waiters, RunId run) : waiters_(waiters), ru
   if (entry == nullptr) entry = std::make_shared<Entry>();
   ++entry->waiting;
   entry_ = entry;
+  has_just_begun_ = waiters_.begun_.contains(run_);
   const std::lock_guard entry_lock(entry_->mutex);
   told_before_ = entry_->told;
   looks_before_ = entry_->looks;
@@ -31,10 +33,20 @@ std::optional<JobView> EndWaiters::Place::wait(Duration at_most) {
   return entry_->told != told_before_ ? entry_->end : std::nullopt;
 }
 
+void EndWaiters::begun(RunId run) {
+  const std::lock_guard lock(mutex_);
+  if (!begun_.insert(run).second) return;
+  begun_in_order_.push_back(run);
+  if (begun_in_order_.size() <= limits::jobs_just_begun_max) return;
+  begun_.erase(begun_in_order_.front());
+  begun_in_order_.pop_front();
+}
+
 void EndWaiters::tell(const core::JobRow& job) {
   std::shared_ptr<Entry> entry;  // kept: the waiting thread may be gone before it is notified
   {
     const std::lock_guard lock(mutex_);
+    begun_.erase(job.run);
     const auto found = entries_.find(job.run);
     if (found == entries_.end()) return;
     entry = found->second;
@@ -56,6 +68,8 @@ void EndWaiters::look_again() {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [run, entry] : entries_) entries.push_back(entry);
+    begun_.clear();
+    begun_in_order_.clear();
   }
   for (const auto& entry : entries) {
     {

@@ -4,10 +4,12 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/job_state.h"
 #include "pawl/ids.h"
@@ -30,6 +32,8 @@ class EndWaiters {
     Place& operator=(const Place&) = delete;
     // None: the time is over, or the store should be read again.
     std::optional<JobView> wait(Duration at_most);
+    // The job was begun here a short time ago, and its end was not told since: nothing is gained by a read.
+    bool has_just_begun() const { return has_just_begun_; }
 
    private:
     EndWaiters& waiters_;
@@ -37,7 +41,11 @@ class EndWaiters {
     std::shared_ptr<Entry> entry_;
     std::uint64_t told_before_;
     std::uint64_t looks_before_;
+    bool has_just_begun_;
   };
+
+  // The job is accepted, and this process will tell of its end, unless it loses the lane.
+  void begun(RunId run);
 
   // The job is closed or parked. The report of a parking may come late, when a person has acted on it and waits again:
   // so who waits is not given it, but reads the store.
@@ -56,6 +64,8 @@ class EndWaiters {
   };
   std::mutex mutex_;  // may be held when an entry's mutex is taken, not the other way round
   std::unordered_map<RunId, std::shared_ptr<Entry>> entries_;  // guarded by mutex_
+  std::unordered_set<RunId> begun_;                            // the last ones that have not ended; guarded by mutex_
+  std::deque<RunId> begun_in_order_;                           // also those that have ended; guarded by mutex_
 };
 
 }  // namespace pawl::runtime

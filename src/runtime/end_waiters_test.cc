@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "pawl/runtime.h"
 #include "runtime/local_runtime.h"
 #include "store/fault/store.h"
@@ -108,6 +109,32 @@ TEST(WaitersTest, a_parking_is_no_end_but_a_reason_to_look) {
   EXPECT_FALSE(place.wait(0s));
 }
 
+TEST(WaitersTest, a_job_has_just_begun_until_it_ends_or_its_lane_is_lost) {
+  EndWaiters waiters;
+  const auto has_just_begun = [&](std::uint64_t run) {
+    return EndWaiters::Place(waiters, RunId(run)).has_just_begun();
+  };
+  EXPECT_FALSE(has_just_begun(1));
+  for (const std::uint64_t run : {1, 2, 3}) waiters.begun(RunId(run));
+  EXPECT_TRUE(has_just_begun(1));
+  waiters.tell(ended_job(1));
+  EXPECT_FALSE(has_just_begun(1)) << "who waits now must read how it ended";
+  core::JobRow parked = ended_job(2);
+  parked.status = core::JobStatus::parked;
+  waiters.tell(parked);
+  EXPECT_FALSE(has_just_begun(2));
+  EXPECT_TRUE(has_just_begun(3));
+  waiters.look_again();
+  EXPECT_FALSE(has_just_begun(3));
+}
+
+TEST(WaitersTest, only_the_last_jobs_that_began_are_remembered) {
+  EndWaiters waiters;
+  for (std::uint64_t run = 0; run <= limits::jobs_just_begun_max; ++run) waiters.begun(RunId(run));
+  EXPECT_FALSE(EndWaiters::Place(waiters, RunId(0)).has_just_begun());
+  EXPECT_TRUE(EndWaiters::Place(waiters, RunId(1)).has_just_begun());
+}
+
 // A runtime over a store that counts reads.
 class WaitTest : public testing::Test {
  protected:
@@ -175,6 +202,43 @@ TEST_F(WaitTest, goes_on_by_itself_when_the_runtime_stops) {
   EXPECT_TRUE(other.job(run).interrupt("enough"));
   caller.join();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
+// Two engines share the lanes: the end of a job in the other one's lane is told to nobody here.
+TEST(WaitersTest, who_waits_for_a_job_in_the_lane_of_another_process_looks_for_its_end) {
+  SystemClock clock;
+  store::memory::Store memory{clock};
+  store::Operation pool = store::OpenPool{Pool("graphs"), 2};
+  ASSERT_TRUE(memory.commit({&pool, 1}));
+  const auto open = [&] {
+    OpenedStore opened;
+    opened.store = std::make_unique<store::fault::Store>(memory, store::fault::Options{});
+    opened.lease = 10s;
+    opened.stats = [] { return RuntimeStats{}; };
+    RuntimeOptions options;
+    options.worker_threads = 2;
+    auto runtime = std::make_unique<Runtime>(
+        std::make_shared<LocalRuntime>(options, std::move(opened), **memory.read_pool(Pool("graphs"))));
+    auto graph = GraphBuilder("step").trigger("t").worker("act", "work").after("t").build();
+    EXPECT_TRUE(runtime->deploy(std::move(*graph)));
+    EXPECT_TRUE(runtime->serve("work", [](Work&) {
+      std::this_thread::sleep_for(200ms);
+      return Reply::success("{}");
+    }));
+    EXPECT_TRUE(runtime->launch());
+    return runtime;
+  };
+  const auto one = open();
+  while (!one->owns()) std::this_thread::sleep_for(1ms);
+  const auto other = open();
+  while (!other->owns()) std::this_thread::sleep_for(1ms);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 8; ++i) {
+    const auto job = one->start("step", Payload("{}"), {.id = std::to_string(i)});
+    ASSERT_TRUE(job) << to_string(job.error());
+    ASSERT_TRUE(job->wait(30s));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 9s) << "eight jobs of 0.2 s";
 }
 
 }  // namespace

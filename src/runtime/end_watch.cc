@@ -14,7 +14,7 @@ namespace pawl::runtime {
 
 namespace {
 
-// This process's engine reports ends; a read from time to time finds jobs that were ended elsewhere.
+// This process's engine reports ends in its lanes; a read from time to time finds jobs that were ended elsewhere.
 constexpr Duration look_when_told = std::chrono::seconds(10);
 constexpr Duration look_when_not_told = std::chrono::milliseconds(50);
 constexpr Duration look_cost = std::chrono::microseconds(500);  // of each read: many jobs are read less often
@@ -40,6 +40,7 @@ std::uint64_t EndWatch::watch(RunId run, Done done) {
         watched_[run].push_back({number, std::move(done)});
         ++callbacks_;
         to_look_at_.insert(run);  // it may have ended already
+        if (!is_told_(run)) untold_.insert(run);
         any_.store(true);
       } catch (const std::system_error& error) {
         refused = Error{ErrorCode::retry_later, format("a thread cannot be made: {}", error.code().message())};
@@ -58,7 +59,12 @@ void EndWatch::unwatch(RunId run, std::uint64_t number) {
   const auto found = watched_.find(run);
   if (found == watched_.end()) return;
   callbacks_ -= std::erase_if(found->second, [&](const Callback& one) { return one.number == number; });
-  if (found->second.empty()) watched_.erase(found);
+  if (found->second.empty()) forget(run);
+}
+
+void EndWatch::forget(RunId run) {
+  watched_.erase(run);
+  untold_.erase(run);
   any_.store(!watched_.empty());
 }
 
@@ -91,13 +97,32 @@ void EndWatch::close(const Error& why) {
 }
 
 Duration EndWatch::until_next_look() const {
-  const auto jobs = static_cast<Duration::rep>(watched_.size());
-  return std::max(is_told_() ? look_when_told : look_when_not_told, look_cost * jobs);
+  const auto cost = [](const auto& runs) { return look_cost * static_cast<Duration::rep>(runs.size()); };
+  return untold_.empty() ? std::max(look_when_told, cost(watched_)) : std::max(look_when_not_told, cost(untold_));
+}
+
+// Lanes come and go: who tells of an end is asked again each time.
+std::set<RunId> EndWatch::due_for_a_look() {
+  const auto now = std::chrono::steady_clock::now();
+  std::set<RunId> due;
+  if (std::exchange(look_at_all_, false) || untold_.empty() || now - looked_at_all_ >= look_when_told) {
+    looked_at_all_ = now;
+    untold_.clear();
+    for (const auto& [run, callbacks] : watched_) {
+      due.insert(run);
+      if (!is_told_(run)) untold_.insert(run);
+    }
+  } else {
+    due = untold_;
+    std::erase_if(untold_, [this](RunId run) { return is_told_(run); });
+  }
+  return due;
 }
 
 void EndWatch::run() {
   pthread_setname_np(pthread_self(), "pawl-ends");
   std::unique_lock lock(mutex_);
+  looked_at_all_ = std::chrono::steady_clock::now();
   while (!closed_) {
     const auto something = [&] { return closed_ || look_at_all_ || !to_look_at_.empty(); };
     bool time_over = false;
@@ -106,8 +131,7 @@ void EndWatch::run() {
     else
       time_over = !changed_.wait_for(lock, until_next_look(), something);
     std::set<RunId> runs = std::exchange(to_look_at_, {});
-    if (std::exchange(look_at_all_, false) || time_over)
-      for (const auto& [run, done] : watched_) runs.insert(run);
+    if (look_at_all_ || time_over) runs.merge(due_for_a_look());
     for (const RunId run : runs) {
       if (closed_) break;
       lock.unlock();
@@ -133,9 +157,8 @@ void EndWatch::look_at(RunId run) {
     const auto found = watched_.find(run);
     if (found == watched_.end()) return;
     all = std::move(found->second);
-    watched_.erase(found);
     callbacks_ -= all.size();
-    any_.store(!watched_.empty());
+    forget(run);
   }
   for (const Callback& one : all) call(one.done, end ? Result<JobView>(**end) : Result<JobView>(end.error()));
 }

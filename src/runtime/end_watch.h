@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +30,8 @@ class EndWatch {
   using Done = std::function<void(Result<JobView>)>;
   // The job as it ended; none: it has not ended yet.
   using Look = std::function<Result<std::optional<JobView>>(RunId)>;
-  // Whether tell() will be called when a job ends. If not, the store must be read.
-  using IsTold = std::function<bool()>;
+  // Whether tell() will be called when this job ends. If not, the store must be read.
+  using IsTold = std::function<bool(RunId)>;
   // Receives what a callback threw; other callbacks are not affected.
   using Complain = std::function<void(const std::string&)>;
   EndWatch(Look look, IsTold is_told, Complain complain, std::size_t callbacks_max = limits::ends_watched_max)
@@ -45,7 +46,7 @@ class EndWatch {
   void unwatch(RunId run, std::uint64_t number);  // it is not called any more, unless it is being called now
   // It has ended, or is parked. Costs nothing while no callback is registered.
   void tell(RunId run);
-  // tell() may not be called any more: read all of them.
+  // tell() may not be called any more for some: read all of them.
   void look_again();
   // Calls the remaining callbacks, and all later ones, with this error.
   void close(const Error& why);
@@ -53,6 +54,8 @@ class EndWatch {
  private:
   void run();
   void look_at(RunId run);
+  std::set<RunId> due_for_a_look();  // REQUIRES: mutex_ is held
+  void forget(RunId run);            // REQUIRES: mutex_ is held, and no callback of it is left
   void call(const Done& done, const Result<JobView>& end) const;
   Duration until_next_look() const;  // REQUIRES: mutex_ is held
 
@@ -71,6 +74,8 @@ class EndWatch {
   std::uint64_t last_number_ = 0;
   std::size_t callbacks_ = 0;  // in watched_
   std::set<RunId> to_look_at_;
+  std::set<RunId> untold_;  // of the watched ones
+  std::chrono::steady_clock::time_point looked_at_all_;
   std::optional<Error> closed_;
   bool look_at_all_ = false;
   std::thread thread_;

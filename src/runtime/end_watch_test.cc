@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace pawl::runtime {
@@ -36,10 +38,11 @@ class EndWatches : public testing::Test {
   }
 
   static constexpr std::size_t callbacks_max = 3;
+  static constexpr RunId untold{99};  // its lane is another process's
   std::mutex mutex_;
   std::set<RunId> ended_;
-  EndWatch watch_{[this](RunId run) { return look(run); }, [] { return true; }, [](const std::string&) {},
-                  callbacks_max};
+  EndWatch watch_{[this](RunId run) { return look(run); }, [](RunId run) { return run != untold; },
+                  [](const std::string&) {}, callbacks_max};
 };
 
 TEST_F(EndWatches, count_callbacks_and_not_jobs) {
@@ -74,6 +77,18 @@ TEST_F(EndWatches, have_room_again_once_nobody_waits) {
   auto other = watch(RunId(2));
   end(RunId(2));
   EXPECT_EQ(other.get()->run, RunId(2));
+}
+
+TEST_F(EndWatches, look_soon_at_the_jobs_that_nobody_tells_of_and_only_at_these) {
+  auto told = watch(RunId(1));
+  auto other = watch(untold);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = {RunId(1), untold};
+  }
+  EXPECT_EQ(other.wait_for(std::chrono::seconds(8)), std::future_status::ready);
+  EXPECT_TRUE(waits(told));
 }
 
 TEST_F(EndWatches, tell_what_is_left_that_they_are_closed) {

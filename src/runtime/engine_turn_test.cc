@@ -18,22 +18,28 @@ class EngineTurnTest : public testing::Test {
  protected:
   int woken_ = 0;
   int worked_ = 0;
+  EngineTurn::Call calls_;
   EngineTurn turn_{[this] { ++woken_; }};
 
   void lend() {
     const std::lock_guard has_turn(turn_);
-    turn_.lend([this] { ++worked_; });
+    turn_.lend([this](EngineTurn::Borrower) {
+      ++worked_;
+      return calls_;
+    });
   }
+  static EngineTurn::Borrower busy() { return EngineTurn::Borrower::none; }
+  static EngineTurn::Borrower idle() { return EngineTurn::Borrower::worker; }
 };
 
 TEST_F(EngineTurnTest, who_owes_and_is_idle_works_once) {
   lend();
-  turn_.settle(true);
+  turn_.settle(idle);
   EXPECT_EQ(worked_, 0);
   turn_.owe();
   EXPECT_TRUE(turn_.is_owed());
-  turn_.settle(true);
-  turn_.settle(true);
+  turn_.settle(idle);
+  turn_.settle(idle);
   EXPECT_EQ(worked_, 1);
   EXPECT_EQ(woken_, 0);
 }
@@ -41,14 +47,14 @@ TEST_F(EngineTurnTest, who_owes_and_is_idle_works_once) {
 TEST_F(EngineTurnTest, who_has_other_work_wakes_the_owner) {
   lend();
   turn_.owe();
-  turn_.settle(false);
+  turn_.settle(busy);
   EXPECT_EQ(worked_, 0);
   EXPECT_EQ(woken_, 1);
 }
 
 TEST_F(EngineTurnTest, what_is_not_lent_wakes_the_owner) {
   turn_.owe();
-  turn_.settle(true);
+  turn_.settle(idle);
   EXPECT_EQ(woken_, 1);
 }
 
@@ -57,9 +63,38 @@ TEST_F(EngineTurnTest, while_another_thread_has_the_turn_the_owner_is_woken) {
   const std::lock_guard has_turn(turn_);
   std::thread([&] {
     turn_.owe();
-    turn_.settle(true);
+    turn_.settle(idle);
   }).join();
   EXPECT_EQ(worked_, 0);
+  EXPECT_EQ(woken_, 1);
+}
+
+// A call to a remote store is made without the turn, and its end is one more reason to take it.
+TEST_F(EngineTurnTest, a_borrower_makes_the_call_of_its_turn_after_it_and_takes_another_turn) {
+  bool was_free = false;
+  calls_ = [&] {
+    std::thread([&] {
+      was_free = turn_.try_lock();
+      if (was_free) turn_.unlock();
+    }).join();
+    calls_ = {};
+    turn_.owe();
+  };
+  lend();
+  turn_.owe();
+  turn_.settle(idle);
+  EXPECT_TRUE(was_free);
+  EXPECT_EQ(worked_, 2);
+  EXPECT_EQ(woken_, 0);
+}
+
+// Meanwhile something else came for the caller's thread.
+TEST_F(EngineTurnTest, who_has_other_work_after_its_call_wakes_the_owner) {
+  calls_ = [&] { turn_.owe(); };
+  lend();
+  turn_.owe();
+  turn_.settle([&] { return worked_ == 0 ? idle() : busy(); });
+  EXPECT_EQ(worked_, 1);
   EXPECT_EQ(woken_, 1);
 }
 
@@ -102,6 +137,34 @@ TEST_F(LendTest, a_quiet_push_leaves_the_owner_asleep_and_wake_wakes_it) {
 }
 
 TEST_F(LendTest, a_push_wakes_the_owner_that_lends) {
+  auto owner = lend();
+  push_quietly_while_lent(1);
+  awake_ = true;
+  queue_.push(2);
+  EXPECT_EQ(owner.wait_for(10s), std::future_status::ready);
+}
+
+TEST_F(LendTest, a_stand_in_is_called_once_for_what_waits_and_the_owner_sleeps_on) {
+  std::atomic<int> called{0};
+  queue_.set_stand_in([&] { return ++called > 0; });
+  auto owner = lend();
+  push_quietly_while_lent(1);
+  queue_.push(2);
+  EXPECT_EQ(queue_.try_push(3, 10), CommandQueue<int>::Taken::yes);
+  EXPECT_EQ(called, 1);
+  std::vector<int> taken;
+  queue_.take_all(taken, Duration{0});
+  EXPECT_EQ(taken, (std::vector{1, 2, 3}));
+  queue_.push(4);
+  EXPECT_EQ(called, 2) << "the stand-in before took what was there then";
+  EXPECT_EQ(owner.wait_for(50ms), std::future_status::timeout);
+  awake_ = true;
+  queue_.wake();
+  EXPECT_EQ(owner.wait_for(10s), std::future_status::ready);
+}
+
+TEST_F(LendTest, without_anybody_to_stand_in_a_push_wakes_the_owner) {
+  queue_.set_stand_in([] { return false; });
   auto owner = lend();
   push_quietly_while_lent(1);
   awake_ = true;

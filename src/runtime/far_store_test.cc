@@ -1,6 +1,7 @@
 // A runtime over a remote store: every call is slow, and no thread of the engine waits for it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -28,7 +29,12 @@ class FarStore final : public store::ForwardStore {
     const Under under(*this);
     std::this_thread::sleep_for(way_);
     const std::lock_guard lock(commits_);
+    committers_.push_back(std::this_thread::get_id());
     return ForwardStore::commit(group);
+  }
+  Result<std::optional<core::JobRow>> read_job_row(RunId run) override {
+    row_reads_ += 1;
+    return ForwardStore::read_job_row(run);
   }
   std::vector<store::ReadAnswer> read(std::span<const store::Read> reads) override {
     std::this_thread::sleep_for(way_);
@@ -39,6 +45,12 @@ class FarStore final : public store::ForwardStore {
   int most_at_once() const { return most_; }
   int batches() const { return batches_; }
   int reads() const { return reads_; }
+  int row_reads() const { return row_reads_; }
+  // The threads of all commits so far.
+  std::vector<std::thread::id> committers() {
+    const std::lock_guard lock(commits_);
+    return committers_;
+  }
 
  private:
   struct Under {
@@ -54,7 +66,8 @@ class FarStore final : public store::ForwardStore {
   std::unique_ptr<store::Store> owned_;
   const Duration way_;
   std::mutex commits_;
-  std::atomic<int> under_way_{0}, most_{0}, batches_{0}, reads_{0};
+  std::vector<std::thread::id> committers_;  // guarded by commits_
+  std::atomic<int> under_way_{0}, most_{0}, batches_{0}, reads_{0}, row_reads_{0};
 };
 
 class FarStoreTest : public ::testing::TestWithParam<store::memory::Lanes> {
@@ -111,6 +124,40 @@ TEST_P(FarStoreTest, jobs_of_all_lanes_go_on_while_commits_travel) {
     }
   }
   EXPECT_GT(store_->most_at_once(), 1) << "one commit waited for the other";
+  runtime_->stop();
+}
+
+// No thread is woken to commit a reply, and who waits for the end reads nothing (docs/decisions/109).
+TEST_P(FarStoreTest, the_steps_of_a_single_job_are_committed_by_its_workers_threads) {
+  std::mutex mutex;
+  std::vector<std::thread::id> workers;
+  ASSERT_TRUE(runtime_
+                  ->serve("work",
+                          [&](Work&) {
+                            std::this_thread::sleep_for(5ms);  // until the engine's thread sleeps
+                            const std::lock_guard lock(mutex);
+                            workers.push_back(std::this_thread::get_id());
+                            return Reply::success("{}");
+                          })
+                  .ok());
+  ASSERT_TRUE(runtime_->launch().ok());
+  while (!runtime_->owns()) std::this_thread::sleep_for(1ms);
+  constexpr int jobs = 20;
+  for (int i = 0; i < jobs; ++i) {
+    const auto job = runtime_->start("pair", Payload("{}"), {.id = std::to_string(i)});
+    ASSERT_TRUE(job.ok()) << to_string(job.error());
+    const auto end = job->wait(30s);
+    ASSERT_TRUE(end.ok()) << to_string(end.error());
+    EXPECT_EQ(end->status, JobStatus::completed);
+  }
+  const auto committers = store_->committers();
+  const std::lock_guard lock(mutex);
+  const auto own = std::count_if(committers.begin(), committers.end(), [&](const std::thread::id& thread) {
+    return std::find(workers.begin(), workers.end(), thread) != workers.end();
+  });
+  // Each job has two replies. On a busy machine a caller may begin to wait when its job has ended.
+  EXPECT_GE(own, jobs);
+  EXPECT_LE(store_->row_reads(), jobs / 2);
   runtime_->stop();
 }
 

@@ -13,8 +13,10 @@ OwnedLane* Lanes::memory_of(core::LaneId lane) const {
 
 std::vector<OwnedLane*> Lanes::all_mine() const {
   std::vector<OwnedLane*> mine_now;
+  mine_now.reserve(owned_.size());
+  const Duration now = clock_.monotonic();
   for (const auto& [lane, owned] : owned_)
-    if (table_.owns(lane, clock_.monotonic())) mine_now.push_back(owned.get());
+    if (table_.owns(lane, now)) mine_now.push_back(owned.get());
   return mine_now;
 }
 

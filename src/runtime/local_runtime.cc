@@ -55,7 +55,7 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
       store_clock_(*store_.store, clock_),
       apps_(*store_.store, graphs_,
             [this](store::Operation operation) { return commit_request(std::move(operation)); }),
-      ends_([this](RunId run) { return look_for_end(run); }, [this] { return owns(); },
+      ends_([this](RunId run) { return look_for_end(run); }, [this](RunId run) { return lanes_here_.has(run); },
             [this](const std::string& text) { report(text); }),
       lanes_(pool),
       requests_(*store_.store, pool, graphs_, unique_seed(clock_),
@@ -162,7 +162,16 @@ Status LocalRuntime::start_threads() {
       std::visit([this](auto& one) { commands_.push(std::move(one)); }, told);
     };
     if (connections > 0) {
-      store_threads_ = std::make_unique<StoreThreads>(*store_.store, store_.duplex, commit_times_, connections, tell);
+      const auto tell_quietly = [this](StoreThreads::Told told) {
+        const bool owed = std::visit([this](auto& one) { return commands_.push_quietly(std::move(one)); }, told);
+        if (owed) door_->turn.owe();
+      };
+      store_threads_ = std::make_shared<StoreThreads>(*store_.store, store_.duplex, commit_times_, connections,
+                                                      tell_quietly, &door_->turn);
+      commands_.set_stand_in([weak = std::weak_ptr(store_threads_)] {
+        const auto threads = weak.lock();  // a worker that never returned outlives them
+        return threads != nullptr && threads->stand_in();
+      });
       read_threads_ = std::make_unique<StoreThreads>(*store_.store, store_.duplex, commit_times_, connections, tell);
     } else if (!committer_.joinable()) {
       committer_ = std::thread([this] { run_committer(); });
@@ -218,6 +227,7 @@ void LocalRuntime::stop(Duration at_most) {
     groups_.push(std::nullopt);
     committer_.join();
   }
+  if (store_threads_ != nullptr) store_threads_->end();
   store_threads_.reset();
   read_threads_.reset();
   if (life_ == Life::stopped)

@@ -1,5 +1,5 @@
 // LocalRuntime: the backend of pawl::Runtime, with threads (local_runtime.cc has the calls, runtime_threads.cc the
-// threads). One thread owns the engine and everything it uses, and lends it to a worker's thread while it sleeps
+// threads). One thread owns the engine and everything it uses, and lends it to another thread while it sleeps
 // (engine_turn.h); a second one commits large groups, so that the next group is decided while the last one is being
 // synced; for a remote store there is one for each of its connections. The worker pool runs activities. All other
 // threads push commands.
@@ -33,6 +33,7 @@
 #include "runtime/graph_catalog.h"
 #include "runtime/handouts.h"
 #include "runtime/label_views.h"
+#include "runtime/lanes_here.h"
 #include "runtime/observers.h"
 #include "runtime/open_store.h"
 #include "runtime/problem_filter.h"
@@ -207,7 +208,9 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   void take_commands();  // those that wait
   bool turn();           // everything that can be done now. True: there is more
   void sleep();          // until the next command, or something is due
-  void borrowed_turn();  // on a worker's thread, while the engine's thread sleeps
+  // on a worker's thread or one of the store, while the engine's thread sleeps
+  EngineTurn::Call borrowed_turn(EngineTurn::Borrower borrower);
+  bool is_quiet() const;  // nothing is under way at the store but a small group
   void run_committer();
   void handle(Command& command);
   void handle(WorkerMessage& word);
@@ -247,7 +250,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   void commit_here(Group group);
   bool begin_transaction();
   bool may_end() const;
-  void note_ownership(bool owns);
+  void note_ownership(const std::vector<std::pair<core::LaneId, core::Epoch>>& owned);
   Result<bool> has_ended(const core::JobRow& job);
   Result<std::optional<JobView>> look_for_end(RunId run);
   void own_duplex();
@@ -267,6 +270,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   GraphCatalog graphs_;
   ServedTopics topics_;
   Apps apps_;
+  LanesHere lanes_here_;
   EndWaiters waiters_;
   EndWatch ends_;
   // Called on the engine's thread, which may report.
@@ -309,9 +313,11 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   std::vector<Command> batch_;            // being handled
   std::size_t taken_ = 0;                 // bytes since the last report to the gate
   std::optional<Duration> asleep_until_;  // the engine's thread, unless it is woken
-  bool borrowed_ = false;                 // a worker's thread has the turn
+  EngineTurn::Borrower borrower_ = EngineTurn::Borrower::none;  // who has the turn; none: the engine's thread
+  std::shared_ptr<Group> borrowers_group_;                      // the borrower commits it itself, after its turn
   Ticket next_ticket_ = 1;
   std::size_t committing_ = 0;  // groups that another thread is committing
+  std::size_t last_sent_ = 0;   // the operations of the last one of them, if the store is remote
   std::size_t reading_ = 0;     // batches that another thread is reading
   bool stopping_ = false;
   Duration stop_by_{0};                    // even if the store takes no writes by then
@@ -322,7 +328,7 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   std::unique_ptr<ClockWatch> clock_watch_;
   std::unique_ptr<WorkerPool> pool_;
   std::thread committer_;
-  std::unique_ptr<StoreThreads> store_threads_;  // instead, if the store is remote
+  std::shared_ptr<StoreThreads> store_threads_;  // instead, if the store is remote
   std::unique_ptr<StoreThreads> read_threads_;   // beside them: reads and commits do not wait for each other
   std::thread engine_thread_;
   std::unique_ptr<RetentionThread> retention_thread_;  // guarded by rung_mutex_, except in stop()

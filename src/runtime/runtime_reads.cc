@@ -41,8 +41,10 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
   EndWaiters::Place place(waiters_, run);
   const Duration begin = clock_.monotonic();
   const Duration until = begin + std::min(at_most, wait_max);
+  if (place.has_just_begun())
+    if (auto end = place.wait(std::min(until - begin, wait_look_owner))) return std::move(*end);
   for (;;) {
-    const bool notified = owns();  // before the read: an end after the read is reported
+    const bool notified = lanes_here_.has(run);  // before the read: an end after the read is reported
     const auto job = store_.store->read_job_row(run);
     if (!job) return job.error();
     if (!*job) return no_job(run);

@@ -38,13 +38,13 @@ void LocalRuntime::run_engine() {
   pthread_setname_np(pthread_self(), "pawl-engine");
   const std::lock_guard has_turn(door_->turn);  // except in sleep()
   engine_id_.store(std::this_thread::get_id());
-  if (store_threads_ == nullptr) door_->turn.lend([this] { borrowed_turn(); });
+  door_->turn.lend([this](EngineTurn::Borrower borrower) { return borrowed_turn(borrower); });
   // Topics that were served before launch() must be known before the first job is loaded.
   take_commands();
   while (!may_end()) {
     const bool busy = turn();
-    if (!busy && may_end()) break;            // the last reply changed nothing: no commit will wake this thread
-    note_ownership(engine_.owns_anything());  // true before it sleeps, not after
+    if (!busy && may_end()) break;          // the last reply changed nothing: no commit will wake this thread
+    note_ownership(engine_.owned_lanes());  // before it sleeps, not after
     // Every turn takes the commands of others: a job that never pauses has something to commit each time.
     if (!busy) sleep();
     take_commands();
@@ -53,7 +53,7 @@ void LocalRuntime::run_engine() {
   transaction_desk_.close();
   engine_.release_lanes();
   while (auto group = engine_.take_group()) commit_here(std::move(*group));
-  note_ownership(false);
+  note_ownership({});
   for (auto& [ticket, done] : std::exchange(submits_, {})) done(stopped());
   duplex_.refuse_requests(stopped());
   for (auto& [ticket, done] : std::exchange(asked_, {})) done(stopped());
@@ -83,8 +83,7 @@ void LocalRuntime::sleep() {
   const auto wait = time_to_sleep();
   if (wait && *wait <= Duration{0}) return;
   // Under load, and while a transaction is open, it is its own thread that goes on.
-  if (store_threads_ != nullptr || committing_ > 0 || stopping_ || transaction_desk_.until())
-    return commands_.take_all(batch_, wait);
+  if (!is_quiet() || stopping_ || transaction_desk_.until()) return commands_.take_all(batch_, wait);
   asleep_until_ = wait ? std::optional(clock_.monotonic() + *wait) : std::nullopt;
   engine_id_.store({});
   door_->turn.unlock();
@@ -93,27 +92,43 @@ void LocalRuntime::sleep() {
   engine_id_.store(std::this_thread::get_id());
 }
 
+// With a remote store the end of the one small group is in the queue soon, and its thread takes the turn.
+bool LocalRuntime::is_quiet() const {
+  if (store_threads_ == nullptr) return committing_ == 0;
+  return reading_ == 0 && (committing_ == 0 || (committing_ == 1 && last_sent_ <= inline_operations_max));
+}
+
 // A reply, its commit, and what follows from it go to the pool: two turns.
-void LocalRuntime::borrowed_turn() {
+EngineTurn::Call LocalRuntime::borrowed_turn(EngineTurn::Borrower borrower) {
   constexpr int turns_max = 3;
   engine_id_.store(std::this_thread::get_id());
-  borrowed_ = true;
+  borrower_ = borrower;
   bool busy = true;
   for (int i = 0; busy && i < turns_max && !stopping_; ++i) {
     take_commands();
     busy = turn();
   }
-  note_ownership(engine_.owns_anything());
+  note_ownership(engine_.owned_lanes());
   const auto wait = time_to_sleep();
-  if (busy || stopping_ || (wait && (!asleep_until_ || clock_.monotonic() + *wait < *asleep_until_))) commands_.wake();
-  borrowed_ = false;
+  const bool loaded = store_threads_ != nullptr && !is_quiet();
+  const bool due_sooner = wait && (!asleep_until_ || clock_.monotonic() + *wait < *asleep_until_);
+  if (busy || stopping_ || loaded || due_sooner) commands_.wake();
+  borrower_ = EngineTurn::Borrower::none;
   engine_id_.store({});
+  if (borrowers_group_ == nullptr) return {};
+  return [this, group = std::exchange(borrowers_group_, nullptr)] {
+    auto result = commit_group(*store_.store, *group, commit_times_);
+    const auto door = door_;  // its end may be the end of this runtime
+    if (door->commands.push_quietly(StoreThreads::Committed{std::move(*group), std::move(result)})) door->turn.owe();
+  };
 }
 
-void LocalRuntime::note_ownership(bool owns) {
-  const bool owned = owns_.exchange(owns);
-  if (!owned || owns) return;
-  waiters_.look_again();  // another process handles ends from now on, and does not notify this one
+void LocalRuntime::note_ownership(const std::vector<std::pair<core::LaneId, core::Epoch>>& owned) {
+  std::vector<core::LaneId> lanes;
+  for (const auto& [lane, epoch] : owned) lanes.push_back(lane);
+  owns_.store(!lanes.empty());
+  if (!lanes_here_.set(std::move(lanes))) return;
+  waiters_.look_again();  // another process handles these ends from now on, and does not notify this one
   ends_.look_again();
 }
 
@@ -160,7 +175,13 @@ bool LocalRuntime::send_to_store() {
     auto group = engine_.take_group();
     if (!group) break;
     ++committing_;
-    store_threads_->push(std::move(*group));
+    last_sent_ = group->operations.size();
+    // Who borrowed the turn commits the one small group itself: no thread is woken for it.
+    const bool has_time = borrower_ == EngineTurn::Borrower::idle_worker || borrower_ == EngineTurn::Borrower::store;
+    if (has_time && borrowers_group_ == nullptr && is_quiet())
+      borrowers_group_ = std::make_shared<Group>(std::move(*group));
+    else
+      store_threads_->push(std::move(*group));
   }
   if (auto batch = duplex_.take_batch()) store_threads_->push(std::move(*batch));
   return false;  // their outcomes come as commands
@@ -359,7 +380,8 @@ void LocalRuntime::tell_workers() {
     look_for_silent_ = clock_.monotonic() + options_.worker_silence;
   if (!stopping_) {
     // A borrower takes the next one itself, unless it has to commit first.
-    const bool free_soon = borrowed_ && engine_.operations_waiting() == 0 && duplex_.drained();
+    const bool is_worker = borrower_ == EngineTurn::Borrower::worker || borrower_ == EngineTurn::Borrower::idle_worker;
+    const bool free_soon = is_worker && engine_.operations_waiting() == 0 && duplex_.drained();
     pool_->give(std::move(tasks), free_soon ? WorkerPool::Takers::caller_is_first : WorkerPool::Takers::woken);
   } else {
     for (const WorkerPool::Task& task : tasks)
@@ -442,6 +464,9 @@ void LocalRuntime::answered(Ticket ticket, Result<store::Outcome> outcome) {
 void LocalRuntime::submitted(Ticket ticket, Result<Submitted> result) {
   auto waiting = submits_.extract(ticket);
   if (!waiting) return;
+  // Over a remote store a read before the wait would be one more round trip.
+  if (result && result->created && store_threads_ != nullptr && lanes_here_.has(result->run))
+    waiters_.begun(result->run);
   if (result)
     waiting.mapped()(Submission{result->run, result->created});
   else

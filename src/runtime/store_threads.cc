@@ -11,8 +11,8 @@
 namespace pawl::runtime {
 
 StoreThreads::StoreThreads(store::Store& store, store::DuplexStore* duplex, CommitTimes& times, std::size_t threads,
-                           std::function<void(Told)> tell)
-    : store_(store), duplex_(duplex), times_(times), tell_(std::move(tell)) {
+                           std::function<void(Told)> tell, EngineTurn* turn)
+    : store_(store), duplex_(duplex), times_(times), tell_(std::move(tell)), turn_(turn) {
   try {
     for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
@@ -20,8 +20,6 @@ StoreThreads::StoreThreads(store::Store& store, store::DuplexStore* duplex, Comm
     throw;
   }
 }
-
-StoreThreads::~StoreThreads() { end(); }
 
 void StoreThreads::end() {
   {
@@ -41,11 +39,28 @@ void StoreThreads::push(Task task) {
   ready_.notify_one();
 }
 
+bool StoreThreads::stand_in() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (tasks_.size() >= waiting_) return false;
+    tasks_.emplace_back(StandIn{});
+  }
+  ready_.notify_one();
+  return true;
+}
+
+EngineTurn::Borrower StoreThreads::borrower() {
+  const std::lock_guard lock(mutex_);
+  return tasks_.empty() ? EngineTurn::Borrower::store : EngineTurn::Borrower::none;
+}
+
 void StoreThreads::run() {
   pthread_setname_np(pthread_self(), "pawl-store");
   for (;;) {
     std::unique_lock lock(mutex_);
+    ++waiting_;
     ready_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
+    --waiting_;
     if (tasks_.empty()) return;
     Task task = std::move(tasks_.front());
     tasks_.pop_front();
@@ -63,8 +78,10 @@ void StoreThreads::run() {
                      auto answers = carry_out(batch, *duplex_, store_);
                      tell_(CarriedOut{std::move(batch), std::move(answers)});
                    },
+                   [this](StandIn) { turn_->owe(); },
                },
                task);
+    if (turn_ != nullptr && turn_->is_owed()) turn_->settle([this] { return borrower(); });
   }
 }
 

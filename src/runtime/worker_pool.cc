@@ -294,6 +294,13 @@ std::optional<WorkerPool::Task> WorkerPool::Shared::next_task() {
   return task;
 }
 
+// The last thread that waits for tasks makes no call to a store: a slow server would keep a worker from beginning.
+EngineTurn::Borrower WorkerPool::Shared::borrower() {
+  const std::lock_guard lock(mutex);
+  if (!tasks.empty() || closing) return EngineTurn::Borrower::none;
+  return sleeping > 0 ? EngineTurn::Borrower::idle_worker : EngineTurn::Borrower::worker;
+}
+
 void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_ptr<ThreadSlot>& slot) {
   pthread_setname_np(pthread_self(), "pawl-worker");
   std::optional<Task> places[2];  // the current one, and the last one, which is destroyed without the lock
@@ -337,9 +344,8 @@ void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_
       break;
     }
     if (EngineTurn* turn = shared->options.turn.get(); turn != nullptr && turn->is_owed()) {
-      const bool idle = shared->tasks.empty() && !shared->closing;
       lock.unlock();
-      turn->settle(idle);
+      turn->settle([&] { return shared->borrower(); });
       lock.lock();
     }
   }
@@ -347,7 +353,7 @@ void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_
   shared->ended.notify_all();
   if (!shared->tasks.empty()) shared->ready.notify_one();  // this thread may have been expected to take one
   lock.unlock();
-  if (shared->options.turn != nullptr) shared->options.turn->settle(false);
+  if (shared->options.turn != nullptr) shared->options.turn->settle([] { return EngineTurn::Borrower::none; });
 }
 
 void WorkerPool::run(const Shared& shared, const Task& task, ThreadSlot& slot) {

@@ -102,6 +102,7 @@ class WorkerPool {
   struct Shared {
     explicit Shared(Options o) : options(std::move(o)) {}
     std::optional<Task> next_task();  // REQUIRES: mutex is held
+    EngineTurn::Borrower borrower();  // of a thread that has replied; takes the mutex
 
     const Options options;
     const SystemClock clock;

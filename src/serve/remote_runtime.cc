@@ -113,7 +113,7 @@ RemoteRuntime::RemoteRuntime(std::shared_ptr<HttpClient> client, std::shared_ptr
     : client_(std::move(client)),
       events_client_(workers),
       options_(std::move(options)),
-      ends_([this](RunId run) { return look_for_end(run); }, [] { return false; },
+      ends_([this](RunId run) { return look_for_end(run); }, [](RunId) { return false; },
             [this](const std::string& text) { report(text); }),
       workers_(std::move(workers), options_, [this](const std::string& text) { report(text); }),
       crew_(async_threads, async_waiting_max) {}

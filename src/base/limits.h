@@ -31,6 +31,7 @@ inline constexpr std::uint32_t server_lanes = 16;
 inline constexpr std::size_t engine_topics_max = 1024;  // that an engine reports to serve
 inline constexpr std::uint32_t lanes_max = 65'535;      // the lane part of a run id has 16 bits
 inline constexpr std::size_t bundles_per_group_max = 1024;
+inline constexpr std::size_t bundles_per_turn_max = 256;  // decided before a local store gets them
 inline constexpr std::size_t messages_per_bundle_max = 16'384;
 inline constexpr std::size_t steps_per_bundle_max = 64;     // that a job takes by itself before other jobs get a turn,
 inline constexpr std::size_t steps_beside_others_max = 16;  // and the same while there are other jobs,
@@ -92,7 +93,12 @@ inline constexpr std::size_t damaged_per_page_max = 100;
 inline constexpr std::size_t damaged_named_max = 10'000;        // entities reported as damaged, each once
 inline constexpr std::size_t due_page_rows = 1024;              // of what is due by the clock, per read
 inline constexpr std::size_t due_per_turn_max = 256;            // of it served in one turn, over all lanes
-inline constexpr std::size_t due_entries_max = 4096;            // of it in memory, per lane
+inline constexpr std::size_t due_entries_max = 16'384;          // of it in memory, over all lanes of a pool,
+inline constexpr std::size_t due_entries_of_lane_min = 4096;    // but of each lane at least as many
+// Jobs whose timers are due within this time are read before, to be at hand; as many in one turn.
+inline constexpr std::chrono::milliseconds ahead_at_least{500};
+inline constexpr std::size_t ahead_per_turn_max = 64;
+inline constexpr std::size_t due_at_hand_max = 16'384;  // timers that have their turn before later replies
 inline constexpr std::size_t due_reminders_max = 100'000;       // and second times of one item
 inline constexpr std::size_t retention_batch_jobs = 100;        // removed in one commit by the rules of retention,
 inline constexpr std::chrono::milliseconds retention_rest{20};  // then it rests;

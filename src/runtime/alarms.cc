@@ -37,17 +37,71 @@ void Alarms::fire_due() {
   // so that none waits for all of them. Each lane has a share, so that no lane waits for another one.
   const std::size_t share = std::max<std::size_t>(limits::due_per_turn_max / std::max<std::size_t>(mine.size(), 1), 1);
   for (OwnedLane* lane : mine) {
-    for (std::size_t served = 0; served < share && parts_.may_find_more();) {
-      const bool has_page = !lane->due.wants_page() || (parts_.loader.may_read_page() && read_page(*lane));
-      const auto due = lane->due.take(now);
-      if (due) {
-        fire(*lane, *due);
+    for (std::size_t served = 0; served < share;) {
+      const bool has_page = !lane->due.wants_page() ||
+                            (parts_.may_find_more() && parts_.loader.may_read_page() && read_page(*lane));
+      if (const store::Due* first = lane->due.first(now)) {
+        if (!may_fire(*first)) break;
+        fire(*lane, *lane->due.take(now));
         ++served;
       } else if (!has_page || !lane->due.wants_page()) {
         break;
       }
     }
   }
+}
+
+bool Alarms::is_at_hand(const store::Due& due) const {
+  if (due.kind != store::Due::Kind::message) return false;
+  const HotJob* job = parts_.jobs.find(due.run);
+  return job != nullptr && job->has_timer(due.guid);
+}
+
+// Timers that need no read all get their turn before what comes after their time.
+bool Alarms::may_fire(const store::Due& due) const {
+  if (!is_at_hand(due)) return parts_.may_find_more();
+  return parts_.jobs.waiting() < limits::due_at_hand_max && parts_.has_room();
+}
+
+bool Alarms::has_due() const {
+  if (parts_.stopping) return false;
+  const Instant now = parts_.clock.now();
+  // While a group is on its way the next one gathers, but not much more than that: removals are no bundles.
+  const bool gathers = parts_.outgoing.waiting() < limits::due_per_turn_max && parts_.outgoing.takes_bundles();
+  const auto mine = parts_.lanes.all_mine();
+  return std::any_of(mine.begin(), mine.end(), [&](const OwnedLane* lane) {
+    const store::Due* first = lane->due.first(now);
+    return first != nullptr && (gathers || is_at_hand(*first)) && may_fire(*first);
+  });
+}
+
+void Alarms::look_ahead() {
+  std::size_t left = limits::ahead_per_turn_max;
+  for (OwnedLane* lane : parts_.lanes.all_mine())
+    if (!lane->giving) look_ahead(*lane, left);
+}
+
+// Not each by itself: a process with a few timers would wake twice for each of them.
+void Alarms::look_ahead(OwnedLane& lane, std::size_t& left) {
+  const Instant now = parts_.clock.now();
+  const Instant until = now + limits::short_wait_max;
+  const auto next = lane.due.next_ahead(now);
+  if (!next || *next > now + limits::ahead_at_least) return;
+  while (left > 0 && may_look_ahead()) {
+    if (const auto due = lane.due.take_ahead(now, until)) {
+      --left;
+      if (due->kind == store::Due::Kind::message) parts_.loader.load_ahead(lane, due->run);
+    } else if (!lane.due.wants_page_ahead(now, until) || !read_page(lane)) {
+      return;
+    }
+  }
+}
+
+// What is at hand for a later time must not displace what is used now.
+bool Alarms::may_look_ahead() const {
+  return !parts_.stopping && parts_.may_find_more() && parts_.loader.may_read_page() &&
+         parts_.jobs.idle_bytes() < parts_.options.bytes_max.hot_jobs / 2 &&
+         parts_.jobs.size() < parts_.options.hot_jobs_max / 2;
 }
 
 bool Alarms::read_page(OwnedLane& lane) {
@@ -98,6 +152,7 @@ void Alarms::fire_message(OwnedLane& lane, const store::Due& due) {
   if (job == nullptr) return parts_.loader.load_if_cold(lane, due.run);
   if (has(*job, due.guid)) return;
   parts_.jobs.begin_lookup(*job);
+  if (auto timer = job->take_timer(due.guid)) return message_read(lane, due, job->launches, std::move(*timer));
   parts_.reads.ask(
       lane, store::ReadMessage{due.run, due.guid},
       [this, due, launches = job->launches](OwnedLane& its_lane, store::AnswerTo<store::ReadMessage> message) {
@@ -187,6 +242,18 @@ std::optional<Instant> Alarms::next() const {
   for (const OwnedLane* lane : parts_.lanes.all_mine())
     if (const auto next = lane->due.next(); next && (!first || *next < *first)) first = next;
   return first;
+}
+
+std::optional<Instant> Alarms::next_look_ahead() const {
+  if (!may_look_ahead()) return std::nullopt;
+  const Instant now = parts_.clock.now();
+  std::optional<Instant> first;
+  for (const OwnedLane* lane : parts_.lanes.all_mine()) {
+    if (lane->giving) continue;
+    if (const auto next = lane->due.next_ahead(now); next && (!first || *next < *first)) first = next;
+  }
+  if (!first) return std::nullopt;
+  return *first - limits::ahead_at_least;
 }
 
 bool Alarms::must_try_again() const {

@@ -1,6 +1,8 @@
 // Alarms: what fires, and when.
 #include "runtime/alarms.h"
 
+#include <algorithm>
+
 #include "runtime/rooms_bench.h"
 
 namespace pawl::runtime {
@@ -25,6 +27,12 @@ class AlarmsTest : public ::testing::Test {
   static RunId run(std::uint64_t number, core::LaneId id = RoomsBench::one) { return core::make_run(id, number); }
   void arm(RunId removed, Duration in) {
     alarms_.arm(lane(core::lane_of(removed)), store::Due{bench_.clock.now() + in, removed, store::Due::Kind::removal});
+  }
+  // A job that begins later, and ends with its first step.
+  RunId delayed(Duration delay) {
+    store::Submit submit = bench_.start_of("alone");
+    submit.start_at = bench_.clock.now() + delay;
+    return bench_.submit(std::move(submit));
   }
   // A job that has ended and is kept for a while.
   RunId keep(Duration time) {
@@ -173,6 +181,106 @@ TEST_F(AlarmsTest, a_timer_of_a_job_that_is_not_in_memory_brings_it_there) {
   EXPECT_EQ(bench_.status(later), core::JobStatus::completed);
 }
 
+TEST_F(AlarmsTest, a_job_is_read_before_its_timer_is_due_and_nothing_is_done_for_it) {
+  const RunId later = delayed(seconds(3));
+  fire();
+  bench_.clock.advance(seconds(3) - limits::ahead_at_least - Duration{1});
+  alarms_.look_ahead();
+  EXPECT_EQ(bench_.parts.jobs.find(later), nullptr);
+  EXPECT_EQ(alarms_.next_look_ahead(), bench_.clock.now() + Duration{1});
+  bench_.clock.advance(Duration{1});
+  alarms_.look_ahead();
+  const HotJob* job = bench_.parts.jobs.find(later);
+  ASSERT_NE(job, nullptr);
+  EXPECT_TRUE(job->queue.empty());
+  EXPECT_EQ(job->timers.size(), 1u);
+  EXPECT_EQ(alarms_.next_look_ahead(), std::nullopt) << "once";
+  bench_.settle_all();
+  EXPECT_EQ(bench_.parts.jobs.find(later), job);
+  EXPECT_EQ((*bench_.store.read_job(later))->state.job.rev, core::Rev(0));
+  bench_.clock.advance(limits::ahead_at_least);
+  fire();
+  EXPECT_EQ(bench_.status(later), core::JobStatus::completed);
+}
+
+TEST_F(AlarmsTest, jobs_that_are_due_much_later_are_not_read_with_those_that_are_due_soon) {
+  const RunId soon = delayed(seconds(3));
+  const RunId together = delayed(seconds(3) + limits::short_wait_max - limits::ahead_at_least);
+  const RunId late = delayed(seconds(3) + limits::short_wait_max);
+  fire();
+  bench_.clock.advance(seconds(3) - limits::ahead_at_least);
+  alarms_.look_ahead();
+  EXPECT_NE(bench_.parts.jobs.find(soon), nullptr);
+  EXPECT_NE(bench_.parts.jobs.find(together), nullptr);
+  EXPECT_EQ(bench_.parts.jobs.find(late), nullptr);
+}
+
+TEST_F(AlarmsTest, many_jobs_are_read_ahead_in_many_turns) {
+  const std::size_t count = limits::ahead_per_turn_max + 1;
+  std::vector<RunId> runs;
+  for (std::size_t i = 0; i < count; ++i) runs.push_back(delayed(seconds(3)));
+  fire();
+  bench_.clock.advance(seconds(3) - limits::ahead_at_least);
+  const auto loaded = [&] {
+    return std::count_if(runs.begin(), runs.end(),
+                         [&](RunId run) { return bench_.parts.jobs.find(run) != nullptr; });
+  };
+  alarms_.look_ahead();
+  EXPECT_EQ(loaded(), std::ptrdiff_t{limits::ahead_per_turn_max});
+  EXPECT_LE(*alarms_.next_look_ahead(), bench_.clock.now()) << "and more at once";
+  alarms_.look_ahead();
+  EXPECT_EQ(loaded(), static_cast<std::ptrdiff_t>(count));
+}
+
+TEST_F(AlarmsTest, a_timer_that_was_read_ahead_is_read_again_after_its_job_went_on) {
+  store::Submit submit = bench_.start_of("step");
+  submit.deadline = bench_.clock.now() + seconds(3);
+  const RunId run = bench_.submit(std::move(submit));
+  bench_.settle_all();
+  bench_.parts.jobs.forget(run);
+  fire();
+  bench_.clock.advance(seconds(3) - limits::ahead_at_least);
+  alarms_.look_ahead();
+  HotJob* job = bench_.parts.jobs.find(run);
+  ASSERT_NE(job, nullptr);
+  ASSERT_EQ(job->timers.size(), 1u);
+  bench_.parts.jobs.deliver(lane(), run, {{core::Guid{8, 8}, core::Interrupt{410, "asked"}}, core::Origin::unstored});
+  bench_.settle_all();
+  EXPECT_EQ(bench_.status(run), core::JobStatus::interrupted);
+  bench_.clock.advance(limits::ahead_at_least);
+  fire();
+  EXPECT_EQ((*bench_.store.read_job(run))->state.job.completions, 1u);
+}
+
+TEST_F(AlarmsTest, the_timers_at_hand_have_their_turn_before_what_comes_after_them) {
+  const std::size_t count = limits::due_per_turn_max + 10;
+  for (std::size_t i = 0; i < count; ++i) delayed(seconds(3));
+  const RunId other = bench_.submit("alone");
+  fire();
+  bench_.clock.advance(seconds(3) - limits::ahead_at_least);
+  for (std::size_t i = 0; i < count; i += limits::ahead_per_turn_max) alarms_.look_ahead();
+  bench_.clock.advance(limits::ahead_at_least);
+  alarms_.fire_due();
+  EXPECT_EQ(bench_.parts.jobs.waiting(), std::size_t{limits::due_per_turn_max / 2}) << "two lanes, one with timers";
+  while (alarms_.has_due()) alarms_.fire_due();
+  EXPECT_EQ(bench_.parts.jobs.waiting(), count);
+  EXPECT_EQ(bench_.status(other), core::JobStatus::completed);
+}
+
+TEST_F(AlarmsTest, a_turn_decides_as_much_as_the_store_gets_at_once) {
+  const std::size_t count = limits::bundles_per_turn_max + 10;
+  for (std::size_t i = 0; i < count; ++i) delayed(seconds(3));
+  fire();
+  bench_.clock.advance(seconds(3) - limits::ahead_at_least);
+  for (std::size_t i = 0; i < count; i += limits::ahead_per_turn_max) alarms_.look_ahead();
+  bench_.clock.advance(limits::ahead_at_least);
+  while (alarms_.has_due()) alarms_.fire_due();
+  auto group = bench_.decide();
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->operations.size(), std::size_t{limits::bundles_per_turn_max});
+  EXPECT_TRUE(bench_.parts.jobs.has_ready());
+}
+
 // The message that the owner served last may be the one that crashed it.
 TEST_F(AlarmsTest, a_timer_is_entered_for_the_first_time_if_its_time_came_while_the_lane_was_ours) {
   const Instant taken = bench_.clock.now();
@@ -268,6 +376,41 @@ TEST_F(AlarmsFarTest, a_timer_that_fires_again_while_it_is_read_is_handed_to_its
   EXPECT_EQ(bench_.parts.jobs.find(timed)->queue.size(), 1u);
   alarms_.fire_message(lane(), due);
   EXPECT_TRUE(bench_.parts.reads.empty()) << "it is there: nothing is asked";
+}
+
+TEST_F(AlarmsFarTest, a_job_that_was_read_ahead_needs_no_read_when_its_timer_is_due) {
+  const RunId later = delayed(seconds(3));
+  alarms_.fire_due();
+  bench_.answer_reads();
+  bench_.clock.advance(seconds(3) - limits::ahead_at_least);
+  alarms_.look_ahead();
+  EXPECT_EQ(bench_.parts.jobs.find(later), nullptr);
+  bench_.answer_reads();
+  ASSERT_NE(bench_.parts.jobs.find(later), nullptr);
+  bench_.clock.advance(limits::ahead_at_least);
+  alarms_.fire_due();
+  EXPECT_TRUE(bench_.parts.reads.empty());
+  bench_.settle_all();
+  EXPECT_EQ(bench_.status(later), core::JobStatus::completed);
+}
+
+// A mailbox has timers too. It is served when its time comes, although it was being read ahead as if it were a job.
+TEST_F(AlarmsFarTest, a_mailbox_that_is_read_ahead_is_served_only_when_its_time_comes) {
+  store::Deliver signal;
+  signal.envelope = {core::MailboxKey{default_namespace(), Topic("paid"), "k"}, {core::Guid{9, 9}, core::Signal{"{}"}}};
+  signal.lane = lane().id;
+  const RunId box = bench_.commit(signal).run();
+  bench_.parts.loader.load_ahead(lane(), box);
+  bench_.answer_reads();
+  EXPECT_TRUE(lane().mailboxes.empty());
+  bench_.parts.loader.load_ahead(lane(), box);
+  bench_.parts.loader.load_if_cold(lane(), box);
+  bench_.answer_reads();
+  bench_.settle_all();
+  bench_.parts.mailboxes.read_waiting();
+  bench_.answer_reads();
+  bench_.settle_all();
+  EXPECT_TRUE((*bench_.store.read_mailbox(box))->inbox.empty()) << "the signal is kept as an entry";
 }
 
 TEST_F(AlarmsFarTest, work_that_cannot_be_read_is_tried_again) {

@@ -1,5 +1,6 @@
 #include "runtime/due_table.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -13,6 +14,7 @@ void DueTable::forget_horizon() {
   complete_ = false;
   asked_ = false;
   meanwhile_.clear();
+  looked_at_ = {};
 }
 
 std::uint64_t DueTable::ask_page() {
@@ -67,10 +69,44 @@ std::optional<Instant> DueTable::next() const {
   return next;
 }
 
+const store::Due* DueTable::first(Instant now) const {
+  for (const auto* list : {&entries_, &reminders_})
+    if (!list->empty() && list->begin()->at <= now) return &*list->begin();
+  return nullptr;
+}
+
 std::optional<store::Due> DueTable::take(Instant now) {
   for (auto* list : {&entries_, &reminders_})
     if (!list->empty() && list->begin()->at <= now) return list->extract(list->begin()).value();
   return std::nullopt;
+}
+
+// What is due already needs no look: it is about to be taken.
+std::set<store::Due>::const_iterator DueTable::first_ahead(Instant now) const {
+  const store::Due last_due{now, RunId(~std::uint64_t{0}), store::Due::Kind::key};
+  return entries_.upper_bound(std::max(looked_at_, last_due));
+}
+
+bool DueTable::has_room_for_page() const {
+  return !complete_ && !asked_ && horizon_ && entries_.size() + limits::due_page_rows <= entries_max_;
+}
+
+std::optional<Instant> DueTable::next_ahead(Instant now) const {
+  const auto next = first_ahead(now);
+  if (next != entries_.end()) return next->at;
+  if (has_room_for_page() && horizon_->at > now) return horizon_->at;
+  return std::nullopt;
+}
+
+std::optional<store::Due> DueTable::take_ahead(Instant now, Instant until) {
+  const auto next = first_ahead(now);
+  if (next == entries_.end() || next->at > until) return std::nullopt;
+  looked_at_ = *next;
+  return looked_at_;
+}
+
+bool DueTable::wants_page_ahead(Instant now, Instant until) const {
+  return has_room_for_page() && horizon_->at > now && horizon_->at <= until && first_ahead(now) == entries_.end();
 }
 
 }  // namespace pawl::runtime

@@ -40,16 +40,26 @@ class DueTable {
   void remind(const store::Due& due);
 
   std::optional<Instant> next() const;
+  const store::Due* first(Instant now) const;  // what take() would return; none: nothing is due
   // The next one whose time has come.
   std::optional<store::Due> take(Instant now);
 
+  // What will be due soon is looked at once before its time, in order; it stays in the table. The time of the next one
+  // that was not looked at, or of the horizon, if the page behind it has to be read for that.
+  std::optional<Instant> next_ahead(Instant now) const;
+  std::optional<store::Due> take_ahead(Instant now, Instant until);
+  bool wants_page_ahead(Instant now, Instant until) const;
+
  private:
   void trim();
+  std::set<store::Due>::const_iterator first_ahead(Instant now) const;
+  bool has_room_for_page() const;
 
   Instant since_;
   std::size_t entries_max_;
   std::set<store::Due> entries_;
   std::set<store::Due> reminders_;
+  store::Due looked_at_;               // up to here it was looked at before its time
   std::optional<store::Due> horizon_;  // everything in the store up to here was read
   bool complete_ = false;              // the store has nothing beyond the horizon that was not added
   bool asked_ = false;                 // a page is being read

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "base/random.h"
 
 namespace pawl::runtime {
@@ -166,6 +167,49 @@ TEST(due_table, misses_nothing_in_random_histories) {
     }
     taken += fixture.take_all(now + 100).size();
     EXPECT_EQ(taken, put) << "seed " << seed;
+  }
+}
+
+TEST(due_table, what_is_due_soon_is_looked_at_once_in_order_and_stays) {
+  DueTable table(Instant(), 8);
+  table.add_page(table.ask_page(), {at(3), at(5), at(7), at(9)}, 8);
+  const auto now = Instant::from_micros(3);
+  EXPECT_EQ(table.next_ahead(now), Instant::from_micros(5)) << "what is due already is not ahead";
+  EXPECT_EQ(table.take_ahead(now, Instant::from_micros(7)), at(5));
+  EXPECT_EQ(table.take_ahead(now, Instant::from_micros(7)), at(7));
+  EXPECT_EQ(table.take_ahead(now, Instant::from_micros(7)), std::nullopt);
+  EXPECT_EQ(table.next_ahead(now), Instant::from_micros(9));
+  EXPECT_EQ(table.next(), Instant::from_micros(3));
+  for (const int time : {3, 5, 7, 9}) EXPECT_EQ(table.take(Instant::from_micros(9)), at(time));
+}
+
+TEST(due_table, what_is_read_again_is_looked_at_again) {
+  DueTable table(Instant(), 8);
+  table.add_page(table.ask_page(), {at(5)}, 8);
+  EXPECT_EQ(table.take_ahead(Instant(), Instant::from_micros(9)), at(5));
+  table.forget_horizon();
+  EXPECT_EQ(table.next_ahead(Instant()), std::nullopt);
+  table.add_page(table.ask_page(), {at(5)}, 8);
+  EXPECT_EQ(table.take_ahead(Instant(), Instant::from_micros(9)), at(5));
+}
+
+TEST(due_table, a_look_ahead_reads_beyond_the_horizon_while_there_is_room_for_a_page) {
+  for (const bool room : {false, true}) {
+    DueTable table(Instant(), limits::due_page_rows + (room ? 2 : 1));
+    table.add_page(table.ask_page(), {at(3), at(5)}, 2);
+    const auto until = Instant::from_micros(9);
+    EXPECT_FALSE(table.wants_page_ahead(Instant(), until)) << "these come first";
+    EXPECT_EQ(table.take_ahead(Instant(), until), at(3));
+    EXPECT_EQ(table.take_ahead(Instant(), until), at(5));
+    EXPECT_EQ(table.wants_page_ahead(Instant(), until), room);
+    EXPECT_EQ(table.next_ahead(Instant()).has_value(), room);
+    if (!room) continue;
+    EXPECT_FALSE(table.wants_page_ahead(Instant(), Instant::from_micros(4))) << "the horizon is later";
+    const auto number = table.ask_page();
+    EXPECT_FALSE(table.wants_page_ahead(Instant(), until)) << "one page at a time";
+    table.add_page(number, {at(6)}, 2);
+    EXPECT_EQ(table.take_ahead(Instant(), until), at(6));
+    EXPECT_FALSE(table.wants_page_ahead(Instant(), until)) << "that was all";
   }
 }
 

@@ -118,6 +118,7 @@ void Engine::pump() {
   p.loader.look_around();
   p.workshop.look_at_runs();
   p.alarms.fire_due();
+  p.alarms.look_ahead();
   p.post.deliver_outboxes();
   p.mailboxes.read_waiting();
   p.workshop.park_overrun();
@@ -200,20 +201,16 @@ std::optional<Duration> Engine::next_wake() const {
   // Without room nothing is scanned: the commit that makes room wakes the engine.
   if (!p.stopping && p.has_room()) {
     again = again || p.alarms.wants_page();
-    if (const auto next = p.alarms.next()) sooner(now + std::max(*next - p.clock.now(), Duration{0}));
+    for (const auto& next : {p.alarms.next(), p.alarms.next_look_ahead()})
+      if (next) sooner(now + std::max(*next - p.clock.now(), Duration{0}));
   }
   if (again) sooner(now + try_again_after);
   return wake;
 }
 
-bool Engine::has_due() const {
-  const Parts& p = *parts_;
-  // While a group is on its way the next one gathers, but not much more than that: removals are no bundles.
-  if (p.outgoing.waiting() >= limits::due_per_turn_max || !p.outgoing.takes_bundles()) return false;
-  if (p.stopping || !p.may_find_more()) return false;
-  const auto next = p.alarms.next();
-  return next && *next <= p.clock.now();
-}
+bool Engine::has_due() const { return parts_->alarms.has_due(); }
+
+bool Engine::has_ready() const { return parts_->jobs.has_ready() && parts_->outgoing.takes_bundles(); }
 
 bool Engine::drained() const {
   const Parts& p = *parts_;

@@ -85,7 +85,8 @@ class Engine {
 
   // When tick() has something to do; none: not before the next input.
   std::optional<Duration> next_wake() const;
-  bool has_due() const;  // pump() serves more timers at once, and the next group has room for them
+  bool has_due() const;    // pump() serves more timers at once, and the next group has room for them
+  bool has_ready() const;  // pump() decides for more jobs
   bool drained() const;
   bool store_refuses() const;              // decided bundles wait for the store
   std::size_t operations_waiting() const;  // in the next group

@@ -35,6 +35,31 @@ void HotJob::wakes(Instant at) {
   if (wakes_at == Instant() || at < wakes_at) wakes_at = at;
 }
 
+void HotJob::keep_timer(core::InboxMessage timer) {
+  timers_bytes += sizeof(timer) + bytes_of(timer.message);
+  timers.push_back(std::move(timer));
+}
+
+bool HotJob::has_timer(const core::Guid& guid) const {
+  return std::any_of(timers.begin(), timers.end(),
+                     [&](const core::InboxMessage& timer) { return timer.message.guid == guid; });
+}
+
+std::optional<core::InboxMessage> HotJob::take_timer(const core::Guid& guid) {
+  const auto found = std::find_if(timers.begin(), timers.end(),
+                                  [&](const core::InboxMessage& timer) { return timer.message.guid == guid; });
+  if (found == timers.end()) return std::nullopt;
+  core::InboxMessage timer = std::move(*found);
+  timers_bytes -= sizeof(timer) + bytes_of(timer.message);
+  timers.erase(found);
+  return timer;
+}
+
+void HotJob::forget_timers() {
+  timers.clear();
+  timers_bytes = 0;
+}
+
 HotJob* HotJobs::find(RunId run) {
   const auto found = jobs_.find(run);
   return found == jobs_.end() ? nullptr : found->second.get();
@@ -67,7 +92,7 @@ void HotJobs::weigh(HotJob& job) {
   if (job.queue.size() < job.queue_weighed) job.queue_bytes = job.queue_weighed = 0;
   for (; job.queue_weighed < job.queue.size(); ++job.queue_weighed)
     job.queue_bytes += bytes_of(job.queue[job.queue_weighed]);
-  const std::size_t state = sizeof(HotJob) + job.state.bytes();
+  const std::size_t state = sizeof(HotJob) + job.state.bytes() + job.timers_bytes;
   const std::size_t bytes = state + job.queue_bytes;
   const std::size_t busy_bytes = std::min(state, limits::payload_bytes_max) + job.queue_bytes;
   if (job.idle)

@@ -35,6 +35,9 @@ struct HotJob {
   std::string damaged;           // the part of it that cannot be read; nothing is decided for it any more
   bool has_children = false;     // started jobs that will report to it
   Instant wakes_at;              // its soonest timer that this engine knows of; may have passed
+  // Its timers that are due soon, as they are stored: only a bundle of this job changes them (Jobs::launch).
+  std::vector<core::InboxMessage> timers;
+  std::size_t timers_bytes = 0;
   bool suspect = false;          // has a message that made earlier engines crash
   std::optional<std::list<RunId>::iterator> idle;
   // As last measured:
@@ -48,6 +51,10 @@ struct HotJob {
   bool only_waits() const;
   // It has a timer of its own.
   void wakes(Instant at);
+  void keep_timer(core::InboxMessage timer);
+  std::optional<core::InboxMessage> take_timer(const core::Guid& guid);  // none: it must be read
+  bool has_timer(const core::Guid& guid) const;
+  void forget_timers();
   // Removes what the decision finished from the queue and notes which entries it committed.
   void drop_done();
 };

@@ -2,6 +2,7 @@
 #include "runtime/jobs.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/format.h"
@@ -63,8 +64,11 @@ void Jobs::submit(store::Submit submit, const std::shared_ptr<const Graph>& grap
   decide(job, With::submit);
 }
 
+// A local store begins with the first ones while the next ones are decided; calls to a remote one are larger.
 void Jobs::decide_ready() {
-  while (parts_.outgoing.takes_bundles()) {
+  const std::size_t most = parts_.options.reads_later ? std::numeric_limits<std::size_t>::max()
+                                                      : parts_.outgoing.waiting() + limits::bundles_per_turn_max;
+  while (parts_.outgoing.takes_bundles() && parts_.outgoing.waiting() < most) {
     HotJob* job = turns_.next(parts_.clock.monotonic());
     if (job == nullptr) break;
     if (!parts_.stopping || may_decide_last(*job)) decide(*job);
@@ -132,6 +136,7 @@ void Jobs::launch(HotJob& job, core::Bundle bundle, std::shared_ptr<store::OpenT
   job.in_flight = true;
   job.bundle = bundle.id;
   ++job.launches;
+  job.forget_timers();
   parts_.bundles.launch(std::move(bundle), std::move(transaction));
 }
 

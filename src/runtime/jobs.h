@@ -65,7 +65,7 @@ class Jobs final : public Decider {
   // run will probably have, and stands behind the submit in the same group: a start costs one commit.
   void submit(store::Submit submit, const std::shared_ptr<const Graph>& graph, Ticket ticket);
   void submits_refused();  // the store takes no writes: they were answered, and made no runs
-  void decide_ready();  // as many as fit the group
+  void decide_ready();  // as many as fit the group, and one turn
   // Sends its bundle to the store, in a group or with a worker's transaction.
   void launch(HotJob& job, core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction = nullptr);
   // A bundle waits for the group before it, and again when the store takes no writes. A job ends when its end is
@@ -82,6 +82,7 @@ class Jobs final : public Decider {
   void stop() { turns_.never_rest(); }
 
   std::size_t waiting() const { return turns_.waiting(); }  // for their turn
+  bool has_ready() const { return turns_.has_ready(); }
   std::optional<Duration> next_wake() const { return turns_.next_wake(); }
   std::size_t size() const { return hot_.size(); }
   std::size_t busy_bytes() const { return hot_.busy_bytes(); }

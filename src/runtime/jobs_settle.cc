@@ -163,7 +163,10 @@ void Jobs::hand_on(HotJob& job, const core::Bundle& bundle) {
         job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
       else if (lane != nullptr)
         parts_.alarms.arm(*lane, store::Due{put->due, bundle.entity, store::Due::Kind::message, put->message.guid});
-      if (put->due != Instant()) job.wakes(put->due);
+      if (put->due == Instant()) continue;
+      job.wakes(put->due);
+      if (put->due <= parts_.clock.now() + limits::short_wait_max)
+        job.keep_timer(core::InboxMessage{put->message, 0, put->due});
     } else if (const auto* send = std::get_if<core::Send>(&write)) {
       const auto* start = std::get_if<core::StartChild>(&send->envelope.message.body);
       job.has_children = job.has_children || start != nullptr;

@@ -1,5 +1,7 @@
 #include "runtime/lanes.h"
 
+#include <algorithm>
+
 namespace pawl::runtime {
 
 OwnedLane* Lanes::mine(core::LaneId lane) const {
@@ -22,7 +24,10 @@ std::vector<OwnedLane*> Lanes::all_mine() const {
 
 OwnedLane& Lanes::take(core::LaneId lane, core::Epoch epoch) {
   forget(lane);
-  return *owned_.emplace(lane, std::make_unique<OwnedLane>(lane, epoch, ++times_taken_, clock_.now())).first->second;
+  const std::size_t share = limits::due_entries_max / std::max<std::size_t>(table_.pool().lanes, 1);
+  auto taken = std::make_unique<OwnedLane>(lane, epoch, ++times_taken_, clock_.now(),
+                                           std::max(share, limits::due_entries_of_lane_min));
+  return *owned_.emplace(lane, std::move(taken)).first->second;
 }
 
 void Lanes::forget(core::LaneId lane) {

@@ -91,6 +91,7 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   Unread& unread = *waited;
   if (!*stored) parts_.workshop.abandon(run, unread.deliveries);  // no longer needed
   if (!*stored && unread.look) return load(lane, run, {});        // it may have come since
+  if (!*stored && unread.ahead) return;                           // it is served when its time comes
   if (!*stored) return parts_.mailboxes.serve(lane, run);         // if it is a mailbox
   const core::JobRow& job = (*stored)->state.job;
   const Instant now = parts_.clock.now();
@@ -135,14 +136,16 @@ void Loader::enter(OwnedLane& lane, store::StoredJob stored, std::shared_ptr<con
   for (core::InboxMessage& timer : stored.timers) {
     const store::Due due{timer.due, run, store::Due::Kind::message, timer.message.guid};
     if (timer.due > now) job.wakes(timer.due);
-    if (timer.due > now && !seeded(SeededBug::timer_early))
+    if (timer.due > now && !seeded(SeededBug::timer_early)) {
       parts_.alarms.arm(lane, due);  // perhaps set by another process
-    else if (job.state.job.status == core::JobStatus::running &&
-             parts_.mailboxes.may_have_signal(job.state, timer.message))
+      if (timer.due <= now + limits::short_wait_max) job.keep_timer(std::move(timer));
+    } else if (job.state.job.status == core::JobStatus::running &&
+               parts_.mailboxes.may_have_signal(job.state, timer.message)) {
       hooks.push_back(due);
-    else
+    } else {
       parts_.jobs.queue(job,
                         {std::move(timer.message), parts_.alarms.origin_of_timer(lane, timer.due), timer.redeliveries});
+    }
   }
   for (core::Delivery& delivery : unread.deliveries) job.queue.push_back(std::move(delivery));
   adopt_work(lane, job, unread.uncertain.get());
@@ -154,7 +157,16 @@ void Loader::enter(OwnedLane& lane, store::StoredJob stored, std::shared_ptr<con
 }
 
 void Loader::load_if_cold(OwnedLane& lane, RunId run) {
-  if (!lane.unread.contains(run) && !blocked_.contains(run)) load(lane, run, {});
+  if (const auto unread = lane.unread.find(run); unread != lane.unread.end())
+    unread->second.ahead = false;
+  else if (!blocked_.contains(run))
+    load(lane, run, {});
+}
+
+void Loader::load_ahead(OwnedLane& lane, RunId run) {
+  if (parts_.jobs.find(run) != nullptr || lane.unread.contains(run) || blocked_.contains(run)) return;
+  lane.unread[run].ahead = true;
+  read(lane, run);
 }
 
 // Looks at every work item of a job that was just read.

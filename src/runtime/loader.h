@@ -31,6 +31,8 @@ class Loader {
   // The same for a page of a mailbox, which is decided at once.
   void load_mailbox(OwnedLane& lane, RunId run);
   void load_if_cold(OwnedLane& lane, RunId run);
+  // It will have something to do soon. If there is no such job, nothing happens.
+  void load_ahead(OwnedLane& lane, RunId run);
   // The bundle's outcome is unknown: only the store knows the job's state.
   void reload(core::Bundle uncertain);
   // It is being read, perhaps since before it was made, when the number had no job or was expected for another one.

@@ -37,7 +37,8 @@ struct Unread {
   std::shared_ptr<const core::Bundle> uncertain;  // a bundle of it whose outcome is unknown
   std::vector<core::Guid> fresh;  // messages in its inbox that this engine has just committed: no one entered them
   bool asked = false;
-  bool look = false;  // something may have come since it was asked for
+  bool look = false;   // something may have come since it was asked for
+  bool ahead = false;  // only because its time comes soon
   bool may_wait() const { return deliveries.empty() && uncertain == nullptr; }  // the store has all of it
 };
 
@@ -61,8 +62,9 @@ struct NextRun {
 };
 
 struct OwnedLane {
-  OwnedLane(core::LaneId lane, core::Epoch its_epoch, std::uint64_t its_number, Instant since)
-      : id(lane), epoch(its_epoch), number(its_number), due(since, limits::due_entries_max) {}
+  OwnedLane(core::LaneId lane, core::Epoch its_epoch, std::uint64_t its_number, Instant since,
+            std::size_t due_entries_max)
+      : id(lane), epoch(its_epoch), number(its_number), due(since, due_entries_max) {}
   OwnedLane(const OwnedLane&) = delete;
   OwnedLane& operator=(const OwnedLane&) = delete;
 

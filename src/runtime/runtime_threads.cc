@@ -234,7 +234,7 @@ bool LocalRuntime::commit_something() {
 
 std::optional<Duration> LocalRuntime::time_to_sleep() const {
   if (committing_ > 0 && store_threads_ == nullptr) {  // its end comes as a command
-    if (engine_.has_due()) return Duration{0};
+    if (engine_.has_due() || engine_.has_ready()) return Duration{0};
     return std::nullopt;
   }
   if (const auto until = transaction_desk_.until()) return std::max(*until - clock_.monotonic(), Duration{0});

@@ -38,6 +38,7 @@ class Turns {
   void never_rest() { rests_ = false; }
 
   std::size_t waiting() const { return ready_.size() + resting_.size(); }
+  bool has_ready() const { return !ready_.empty(); }
   std::optional<Duration> next_wake() const;  // when a job has rested enough
 
  private:

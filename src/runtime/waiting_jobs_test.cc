@@ -66,6 +66,29 @@ TEST_P(WaitingJobs, come_back_for_their_timer) {
   EXPECT_EQ(bench_.engine->hot_jobs(), 0u);
 }
 
+TEST_P(WaitingJobs, come_back_a_little_before_their_timer) {
+  start();
+  bench_.wait(24h - 400ms);
+  EXPECT_EQ(bench_.engine->hot_jobs(), 1u);
+  const std::size_t before = bundles();
+  bench_.wait(400ms - 1us);
+  EXPECT_EQ(bundles(), before);
+  EXPECT_EQ(status(), core::JobStatus::running);
+  bench_.wait(1us);
+  EXPECT_EQ(status(), core::JobStatus::completed);
+  EXPECT_EQ(bench_.state("j1").job.completions, 1u);
+}
+
+TEST_P(WaitingJobs, come_back_for_a_signal_although_their_timer_is_at_hand) {
+  start();
+  bench_.wait(24h - 400ms);
+  bench_.ask("j1", core::Cancel{410, "not needed"});
+  EXPECT_EQ(status(), core::JobStatus::interrupted);
+  bench_.wait(400ms);
+  EXPECT_EQ(bench_.state("j1").job.completions, 1u);
+  EXPECT_EQ(bench_.engine->hot_jobs(), 0u);
+}
+
 TEST_P(WaitingJobs, come_back_for_a_signal) {
   start();
   const auto graph = bench_.graphs.newest(GraphName("wait/wait.long"));

@@ -11,8 +11,8 @@ add_library(pawl::pawl ALIAS pawl)
 target_include_directories(pawl PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(pawl PUBLIC cxx_std_20)
-target_link_libraries(pawl PUBLIC Threads::Threads PRIVATE SQLite::SQLite3 PkgConfig::LIBPQ OpenSSL::SSL ${HIREDIS} fmt::fmt
-  Boost::json yaml-cpp PkgConfig::RE2)
+target_link_libraries(pawl PUBLIC Threads::Threads PRIVATE SQLite::SQLite3 PkgConfig::ZSTD PkgConfig::LIBPQ OpenSSL::SSL ${HIREDIS}
+  fmt::fmt Boost::json yaml-cpp PkgConfig::RE2)
 if(PAWL_SANITIZE)
   target_link_options(pawl PUBLIC -fsanitize=${PAWL_SANITIZE})
 endif()

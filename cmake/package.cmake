@@ -18,5 +18,5 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libpawl-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 # A program that links the static library links these too.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
-  "libsqlite3-dev, libpq-dev, libhiredis-dev, libssl-dev, libboost-json1.81-dev, libyaml-cpp-dev, libre2-dev, libfmt-dev")
+  "libsqlite3-dev, libzstd-dev, libpq-dev, libhiredis-dev, libssl-dev, libboost-json1.81-dev, libyaml-cpp-dev, libre2-dev, libfmt-dev")
 include(CPack)

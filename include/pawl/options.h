@@ -45,6 +45,9 @@ struct RuntimeOptions {
   // Maximum size of the file's log in bytes, while another program keeps a transaction open on it: then nothing is
   // accepted (retry_later) until that transaction ends.
   std::uint64_t log_bytes_max = 1u << 30;
+  // In a file: payloads of at least this size are compressed when their job ends, if that makes them smaller. 0: never.
+  // They are read without any setting (docs/OPERATIONS.md).
+  std::size_t compress_payloads = 0;
   bool fusion = true;  // false: every step is a separate commit (for proofs and for the curious)
   MemoryOptions memory{};
   // A worker that is told to stop (Work::cancelled) should return within this time. One that does not is reported, and

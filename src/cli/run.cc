@@ -41,6 +41,7 @@ struct RunArguments {
   std::vector<std::string> workers;
   std::string job;
   std::uint32_t threads = 4;
+  std::size_t compress_payloads = 0;
   bool fresh = false;
   bool reject = false;
   bool development = false;
@@ -265,6 +266,7 @@ int run_job(const RunArguments& options) {
   auto runtime = pawl::open({.store = options.store.store,
                              .accept_weaker_store = options.store.accept_weaker,
                              .worker_threads = options.threads,
+                             .compress_payloads = options.compress_payloads,
                              .stop_within = milliseconds(0)});
   if (!runtime) return fail("run", runtime.error());
   RunSession session(options, *plan, progress, *runtime);
@@ -305,6 +307,8 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--workers", options->threads, "How many commands run at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
+  command->add_option("--compress-payloads", options->compress_payloads,
+                      "Compress payloads of at least so many bytes when their job ends (a file only; 0: none)");
   command->add_flag("-q,--quiet", options->quiet, "No progress, only warnings and the result");
   add_store_options(*command, options->store);
   command->callback([options, &exit_code] { exit_code = run_job(*options); });

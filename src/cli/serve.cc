@@ -103,6 +103,7 @@ Result<ServePlan> plan_serve(const ServeArguments& options) {
   plan.server.runtime.store = options.store.store;
   plan.server.runtime.accept_weaker_store = options.store.accept_weaker;
   plan.server.runtime.worker_threads = settings.threads;
+  plan.server.runtime.compress_payloads = settings.compress_payloads;
   plan.server.version = PAWL_VERSION;
   plan.server.page_folder = settings.page;
   plan.server.spans.endpoint = settings.otlp;
@@ -282,6 +283,8 @@ void add(CLI::App& app, int& exit_code, const char* name, const char* help, bool
   command->add_option("--workers", settings.threads, "How many commands run at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
+  command->add_option("--compress-payloads", settings.compress_payloads,
+                      "Compress payloads of at least so many bytes when their job ends (a file only; 0: none)");
   command->add_option("--token-file", settings.token_file, "A file with the bearer token; or the variable PAWL_TOKEN")
       ->envname("PAWL_TOKEN_FILE");
   command->add_option("--tls-cert", settings.tls_cert, "Certificate chain, PEM")->envname("PAWL_TLS_CERT");

@@ -35,6 +35,7 @@ Status read_serve_file(const std::string& path, ServeSettings& settings, StoreOp
       {"listen", text(settings.listen)},
       {"worker", texts(settings.workers)},
       {"workers", [&](const YAML::Node& node) { settings.threads = node.as<std::uint32_t>(); }},
+      {"compress-payloads", [&](const YAML::Node& node) { settings.compress_payloads = node.as<std::size_t>(); }},
       {"token-file", text(settings.token_file)},
       {"tls-cert", text(settings.tls_cert)},
       {"tls-key", text(settings.tls_key)},

@@ -16,6 +16,7 @@ struct ServeSettings {
   std::vector<std::string> workers;
   std::string listen = "127.0.0.1:8210";
   std::uint32_t threads = 4;
+  std::size_t compress_payloads = 0;
   std::string token_file;
   std::string tls_cert;
   std::string tls_key;

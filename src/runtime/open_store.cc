@@ -57,6 +57,7 @@ Result<OpenedStore> open_sqlite(const RuntimeOptions& runtime, const Clock& cloc
   store::sqlite::Options options;
   options.clock = &clock;
   options.log_bytes_max = runtime.log_bytes_max;
+  options.compress_payloads = runtime.compress_payloads;
   auto sqlite = store::sqlite::Store::open(runtime.store, options);
   if (!sqlite) return sqlite.error();
   store::sqlite::Store* raw = sqlite->get();
@@ -163,6 +164,8 @@ Result<StoreKind> kind_of_store(const std::string& store) {
 Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock) {
   const auto kind = kind_of_store(runtime.store);
   if (!kind) return kind.error();
+  if (runtime.compress_payloads != 0 && *kind != StoreKind::sqlite)
+    return Error{ErrorCode::unsupported, "only a SQLite file compresses payloads (compress_payloads)"};
   switch (*kind) {
     case StoreKind::memory:
       return open_memory(clock);

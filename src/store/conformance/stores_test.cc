@@ -8,13 +8,17 @@ namespace pawl::store {
 
 namespace {
 
+enum class Payloads : std::uint8_t { as_usual, apart, packed };
+
 std::unique_ptr<Store> open_sqlite(const Clock& clock, const std::filesystem::path& folder, bool sends_directly,
-                                   bool apart = false) {
+                                   Payloads payloads = Payloads::as_usual) {
   sqlite::Options options;
-  if (apart) {
+  if (payloads == Payloads::apart) {
     options.payload_in_row_bytes = 0;
     options.unlisted_rows_max = 0;
   }
+  if (payloads == Payloads::packed) options.compress_payloads = 1;
+  options.compress_all = true;
   options.clock = &clock;
   options.sends_directly = sends_directly;
   auto opened = sqlite::Store::open((folder / "pawl.db").string(), options);
@@ -52,7 +56,11 @@ const std::vector<StoreFactory>& all_stores() {
        [](Store& made) { return dynamic_cast<fault::Store&>(made).duplex(); }},
       {"sqlite", make_sqlite, [](Store& made) { return &dynamic_cast<sqlite::Store&>(made).duplex(); }},
       // What it does with large payloads, with all of them; and with work that is open for long, with all of it.
-      {"sqlite_apart", [](const Clock& clock, const Folder& folder) { return open_sqlite(clock, folder, true, true); },
+      {"sqlite_apart",
+       [](const Clock& clock, const Folder& folder) { return open_sqlite(clock, folder, true, Payloads::apart); },
+       [](Store& made) { return &dynamic_cast<sqlite::Store&>(made).duplex(); }},
+      {"sqlite_packed",
+       [](const Clock& clock, const Folder& folder) { return open_sqlite(clock, folder, true, Payloads::packed); },
        [](Store& made) { return &dynamic_cast<sqlite::Store&>(made).duplex(); }},
   };
   return stores;

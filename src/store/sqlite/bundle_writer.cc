@@ -66,7 +66,11 @@ Applied BundleWriter::step_semaphore_and_snapshot(AtHand& at, const core::JobHea
     return after_write(contradicts(snapshot ? other_hit(*head.semaphore, at.hit) : snapshot.error().detail));
   }
   at.snapshot = *snapshot;
-  return apply_writes(at, std::move(stepped));
+  Applied applied = apply_writes(at, std::move(stepped));
+  const bool ends = core::is_closed(head.status) && head.completions > head.completions_before;
+  if (!ends || !is_done(applied)) return applied;
+  Applied packed = parts_.packs.pack(at.run());
+  return is_done(packed) ? applied : after_write(std::move(packed));
 }
 
 Applied BundleWriter::refused_step(const core::Bundle& bundle, const core::JobHead& head) {

@@ -12,6 +12,7 @@
 #include "store/sqlite/mailbox_writer.h"
 #include "store/sqlite/outbox_writer.h"
 #include "store/sqlite/transaction.h"
+#include "store/sqlite/pack_writer.h"
 #include "store/sqlite/work_writer.h"
 
 namespace pawl::store::sqlite {
@@ -28,6 +29,7 @@ class BundleWriter {
     MailboxWriter& mailboxes;
     OutboxWriter& outbox;
     LabelWriter& labels;
+    PackWriter& packs;
   };
   // What `parts` refers to must outlive it.
   explicit BundleWriter(const Parts& parts) : parts_(parts) {}

@@ -13,6 +13,7 @@ Status RemovalWriter::prepare(Connection& connection) {
           {&drop_job_, "DELETE FROM jobs WHERE run = ?1"},
           {&drop_activities_, "DELETE FROM activities WHERE run = ?1"},
           {&drop_inputs_, "DELETE FROM large_inputs WHERE run = ?1"},
+          {&drop_packed_, "DELETE FROM packed_payloads WHERE run = ?1"},
           {&drop_records_, "DELETE FROM message_ledgers WHERE run = ?1"},
           {&drop_labels_, "DELETE FROM labels WHERE run = ?1"},
           {&drop_announcements_, "DELETE FROM announcements WHERE run = ?1"},
@@ -54,8 +55,8 @@ Applied RemovalWriter::apply(const RemoveJob& remove) {
   if (ended == Statement::failed) return failed(key);
   Applied swept = inbox_.sweep(remove.run, std::nullopt);
   if (!is_done(swept)) return swept;
-  for (Statement* drop :
-       {&drop_activities_, &drop_inputs_, &drop_records_, &drop_labels_, &drop_announcements_, &drop_job_})
+  for (Statement* drop : {&drop_activities_, &drop_inputs_, &drop_packed_, &drop_records_, &drop_labels_,
+                          &drop_announcements_, &drop_job_})
     if (drop->run(remove.run) == Statement::failed) return failed(*drop);
   Applied removed = list_.sweep(remove.run);
   if (is_done(removed)) removed = list_.rows_removed();

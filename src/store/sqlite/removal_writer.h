@@ -23,7 +23,8 @@ class RemovalWriter {
   InboxWriter& inbox_;
   JobWriter& jobs_;
   WorkList& list_;
-  Statement read_ended_, drop_job_, drop_activities_, drop_inputs_, drop_records_, drop_labels_, drop_announcements_;
+  Statement read_ended_, drop_job_, drop_activities_, drop_inputs_, drop_packed_, drop_records_, drop_labels_;
+  Statement drop_announcements_;
   Statement end_start_key_, drop_start_key_, drop_old_keys_, drop_filters_;
 };
 

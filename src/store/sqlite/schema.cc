@@ -10,6 +10,7 @@
 #include "store/sqlite/schema_life.h"
 #include "store/sqlite/schema_mailboxes.h"
 #include "store/sqlite/schema_outbox.h"
+#include "store/sqlite/schema_packed.h"
 #include "store/sqlite/schema_payloads.h"
 #include "store/sqlite/schema_secret.h"
 #include "store/sqlite/schema_signal_ids.h"
@@ -241,7 +242,7 @@ CREATE VIEW duplex_view AS
 constexpr const char* all_steps[] = {first_schema,      life_schema,      duplex_schema,  graphs_schema, labels_schema,
                                      secret_schema,     mailboxes_schema, streams_schema, outbox_schema, engines_schema,
                                      signal_ids_schema, cursors_schema,   counts_schema,  payloads_schema,
-                                     finding_schema,    start_keys_schema, work_list_schema};
+                                     finding_schema,    start_keys_schema, work_list_schema, packed_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   const auto current = connection.read_number("PRAGMA user_version");

@@ -1,6 +1,9 @@
 #include "store/sqlite/statement.h"
 
 #include <limits>
+#include <utility>
+
+#include "store/sqlite/packed.h"
 
 namespace pawl::store::sqlite {
 
@@ -76,7 +79,16 @@ std::string_view Rows::bytes(int column) {
   return {blob, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-Payload Rows::payload(int column) { return is_null(column) ? Payload() : Payload(bytes(column)); }
+Payload Rows::payload(int column) {
+  if (is_null(column)) return {};
+  if (sqlite3_column_type(statement_, column) != SQLITE_INTEGER) return Payload(bytes(column));
+  Unpacked unpacked = unpack(sqlite3_db_handle(statement_), sqlite3_column_int64(statement_, column));
+  if (unpacked.code == SQLITE_CORRUPT)
+    malformed_ = true;
+  else if (unpacked.code != SQLITE_OK)
+    rc_ = unpacked.code;
+  return std::move(unpacked.payload);
+}
 
 core::Guid Rows::guid(int column) {
   const std::string_view stored = bytes(column);

@@ -21,6 +21,7 @@
 #include "store/sqlite/owner_lock.h"
 #include "store/sqlite/owner_record.h"
 #include "store/sqlite/owner_watch.h"
+#include "store/sqlite/packed.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/transfer_mark.h"
 #include "store/sqlite/user_transaction.h"
@@ -78,7 +79,8 @@ class Store::Parts final : public TransactionHost {
     if (!writer) return writer.error();
     parts->writer_ = std::move(*writer);
     if (!options.sends_directly) parts->writer_->send_by_outbox();
-    parts->writer_->limit({options.payload_in_row_bytes});
+    parts->writer_->limit(PayloadLimits{options.payload_in_row_bytes});
+    parts->writer_->limit(PackLimits{options.compress_payloads, options.compress_all});
     parts->writer_->keep_unlisted(options.unlisted_rows_max);
     const auto bytes = parts->writer_->connection().read_number("PRAGMA page_size");
     if (!bytes) return bytes.error();
@@ -159,7 +161,8 @@ class Store::Parts final : public TransactionHost {
     auto writer = Writer::open(std::move(*connection), clock(), lock_);
     if (!writer) return writer.error();
     if (!options_.sends_directly) (*writer)->send_by_outbox();
-    (*writer)->limit({options_.payload_in_row_bytes});
+    (*writer)->limit(PayloadLimits{options_.payload_in_row_bytes});
+    (*writer)->limit(PackLimits{options_.compress_payloads, options_.compress_all});
     (*writer)->keep_unlisted(options_.unlisted_rows_max);
     if (own_names_ == nullptr) {
       auto names = OwnNames::read();
@@ -556,7 +559,10 @@ Status Store::verify() {
     const auto found =
         reader.connection().read_text(format("PRAGMA integrity_check({})", limits::problems_max).c_str());
     if (!found) return found.error();
-    if (*found == "ok") return reader.verify_work();
+    if (*found == "ok") {
+      if (auto work = reader.verify_work(); !work) return work;
+      return check_packed(reader.connection());
+    }
     return Error{ErrorCode::corrupt, format("{} is damaged; restore it from a backup, or recover what is readable with:"
                                             " sqlite3 FILE .recover\n{}",
                                             reader.connection().path(), *found)};

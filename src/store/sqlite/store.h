@@ -46,6 +46,8 @@ struct Options {
   bool sends_directly = true;
   std::size_t payload_in_row_bytes = limits::payload_in_row_bytes;  // of an input; tests keep all of them apart
   std::int64_t unlisted_rows_max = limits::unlisted_rows_max;       // work_list.h; tests have every item listed soon
+  std::size_t compress_payloads = 0;  // of ended jobs, from this size on (PackLimits); 0: none
+  bool compress_all = false;          // also if they get larger; for tests
   bool rings = true;           // notify the owner after a commit; tests play processes that die before that
   bool despite_moves = false;  // opens a file that was moved or is incomplete: for the move itself
 };

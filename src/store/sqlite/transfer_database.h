@@ -30,10 +30,11 @@ inline constexpr SqlTable large_inputs{"large_inputs", "", "run, seq, body"};  /
 inline constexpr SqlTable work_list{"work_list",  // written with the work items
                                     "run, seq, topic, priority, position, token, epoch, lease_until, visible_at,"
                                     " held, once, wake_at"};
+inline constexpr SqlTable packed_payloads{"packed_payloads", "", "id, run, bytes, body"};  // moved as they were before
 inline constexpr SqlTable start_keys{"start_keys", "part, namespace, job_id, run, expires_at"};
 inline constexpr SqlTable key_filters{"key_filters", "", "part, filter"};  // made again where they are missing
-inline constexpr SqlTable own[] = {lanes,         paused_topics, measures,   duplex_stream,
-                                   job_counts,    large_inputs,  key_filters, work_list};
+inline constexpr SqlTable own[] = {lanes,        paused_topics,   measures,    duplex_stream, job_counts,
+                                   large_inputs, packed_payloads, key_filters, work_list};
 }  // namespace tables
 
 class TransferDatabase {

@@ -19,7 +19,7 @@ Status Writer::prepare() {
     ((prepared = prepared ? parts.prepare(connection()) : prepared), ...);
   };
   prepare_also(lanes_, inbox_, jobs_, inputs_, list_, work_, activities_, mailboxes_, signal_ids_, outbox_, labels_,
-               removal_, apps_, engines_, duplex_);
+               packs_, removal_, apps_, engines_, duplex_);
   return prepared;
 }
 

@@ -9,6 +9,7 @@
 //   RemovalWriter   the removal of jobs                  AppWriter      deployed apps
 //   SignalIdWriter  signals that are remembered          DuplexWriter   all writes of collation duplex
 //   EngineWriter    engines that share a pool         InputWriter    where inputs are stored
+//   PackWriter      compressed payloads of ended jobs
 //
 // What is read from a row is valid for one transaction and dropped with it. One thread at a time (Store::commit's
 // rule).
@@ -37,6 +38,7 @@
 #include "store/sqlite/lane_writer.h"
 #include "store/sqlite/mailbox_writer.h"
 #include "store/sqlite/outbox_writer.h"
+#include "store/sqlite/pack_writer.h"
 #include "store/sqlite/removal_writer.h"
 #include "store/sqlite/signal_id_writer.h"
 #include "store/sqlite/transaction.h"
@@ -66,6 +68,7 @@ class Writer {
     inputs_.limit(limits);
   }
   void keep_unlisted(std::int64_t rows_max) { list_.keep_unlisted(rows_max); }
+  void limit(const PackLimits& limits) { packs_.limit(limits); }
   bool sends_directly() const { return outbox_.sends_directly(); }
   std::int64_t row_writes() const { return transaction_.row_writes(); }
   std::int64_t last_commit() const { return transaction_.number(); }  // its number, after a successful commit
@@ -106,7 +109,9 @@ class Writer {
   SignalIdWriter signal_ids_{clock_};
   OutboxWriter outbox_{clock_, lanes_, jobs_, mailboxes_, signal_ids_};
   LabelWriter labels_{lanes_};
-  BundleWriter bundles_{{transaction_, lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_}};
+  PackWriter packs_;
+  BundleWriter bundles_{
+      {transaction_, lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_, packs_}};
   RemovalWriter removal_{inbox_, jobs_, list_};
   AppWriter apps_{clock_};
   EngineWriter engines_{clock_};

@@ -1,6 +1,10 @@
 // Compressed payloads of ended jobs: what is in the file, what every reader sees, and what damage looks like.
+#include <set>
+#include <thread>
+
 #include "base/format.h"
 #include "base/random.h"
+#include "store/sqlite/fault_vfs.h"
 #include "store/sqlite/file_test.h"
 #include "store/sqlite/open.h"
 #include "store/sqlite/schema.h"
@@ -201,6 +205,77 @@ TEST_F(PackedTest, a_frame_that_says_it_is_huge_is_damage_and_takes_no_memory) {
   const auto read = store_->read_job(run);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ErrorCode::corrupt);
+}
+
+// On a disk that does not return every page.
+class PackedFaultTest : public PackedTest {
+ protected:
+  using Places = std::set<sqlite3_int64>;
+  void SetUp() override { test::FaultVfs::install(); }
+  void TearDown() override { test::set_fault_plan(nullptr); }
+  Options options(std::size_t bytes) {
+    Options options{.clock = &clock_};
+    options.vfs = test::FaultVfs::name;
+    options.compress_payloads = bytes;
+    return options;
+  }
+  // No page is in memory.
+  void open_cold(std::size_t bytes) {
+    test::set_fault_plan(nullptr);
+    store_.reset();
+    store_ = make(options(bytes));
+    ASSERT_NE(store_, nullptr);
+  }
+  // Reads of this thread at these places fail. `read_` has all that it read.
+  void break_at(std::function<bool(sqlite3_int64)> is_bad) {
+    read_.clear();
+    test::set_fault_plan(
+        [this, is_bad = std::move(is_bad), self = std::this_thread::get_id()](test::Call call, std::string_view file) {
+          if (call != test::Call::read || file != path() || std::this_thread::get_id() != self) return SQLITE_OK;
+          const sqlite3_int64 at = test::fault_plan_holder().at;
+          read_.insert(at);
+          return is_bad(at) ? SQLITE_IOERR_READ : SQLITE_OK;
+        });
+  }
+  Places read_;
+};
+
+TEST_F(PackedFaultTest, a_page_that_is_not_read_is_an_error_and_no_empty_payload) {
+  open_bench(options(from));
+  const RunId run = begin("a", "{}", text('d'));
+  end(run, "{}", text('r'));
+  const auto read_row = [&]() -> Result<core::JobRow> {
+    const auto row = store_->read_job_row(run);
+    if (!row) return row.error();
+    return **row;
+  };
+  const auto read_whole = [&]() -> Result<core::JobRow> {
+    const auto whole = store_->read_job(run);
+    if (!whole) return whole.error();
+    return (*whole)->state.job;
+  };
+  for (const auto& read : {std::function<Result<core::JobRow>()>(read_row), std::function(read_whole)}) {
+    open_cold(from);
+    break_at([](sqlite3_int64) { return false; });
+    ASSERT_TRUE(read());
+    const Places all = read_;
+    ASSERT_GT(all.size(), 1u) << "a row of the job, and one of packed_payloads";
+    std::size_t failed = 0;
+    for (const sqlite3_int64 bad : all) {
+      open_cold(from);
+      break_at([bad](sqlite3_int64 at) { return at == bad; });
+      const auto row = read();
+      if (row) {
+        EXPECT_TRUE(row->data == text('d')) << bad;
+        EXPECT_TRUE(row->result == text('r')) << bad;
+      } else {
+        EXPECT_EQ(row.error().code, ErrorCode::retry_later) << to_string(row.error());
+        ++failed;
+      }
+    }
+    EXPECT_EQ(failed, all.size());
+    test::set_fault_plan(nullptr);
+  }
 }
 
 TEST_F(PackedTest, an_ended_job_that_is_written_again_keeps_what_others_refer_to) {

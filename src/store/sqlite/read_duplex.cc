@@ -20,6 +20,7 @@ Result<std::optional<core::JobRow>> Reader::read_duplex_row(RunId run) {
     return Error{ErrorCode::corrupt, format("duplex job {} has no row", run.raw())};
   }
   auto job = job_row(rows);
+  if (rows.failed()) return error(rows);
   if (!job) return job.error();
   return std::optional<core::JobRow>(std::move(*job));
 }

@@ -75,6 +75,7 @@ Result<std::optional<core::JobRow>> Reader::read_job_row(RunId run) {
     return std::optional<core::JobRow>();
   }
   auto job = job_row(rows);
+  if (rows.failed()) return error(rows);
   if (!job) return job.error();
   return std::optional<core::JobRow>(std::move(*job));
 }
@@ -88,6 +89,7 @@ Result<std::optional<StoredJob>> Reader::read_job_rows(RunId run) {
       return std::optional<StoredJob>();
     }
     auto job = job_row(rows);
+    if (rows.failed()) return error(rows);
     if (!job) return job.error();
     stored.state.job = std::move(*job);
   }

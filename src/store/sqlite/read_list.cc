@@ -177,6 +177,7 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
   Rows rows = find_jobs(lists_[static_cast<std::size_t>(query.direction)], query, reach.first, reach.last);
   while (rows.next()) {
     auto row = job_row(rows);
+    if (rows.failed()) break;  // a page was not read: that is no damage of this job
     if (row) {
       found.push_back(std::move(*row));
       continue;

@@ -156,7 +156,8 @@ void name_damaged(Page<Row>& page, RunId run, std::string what) {
 // Columns as in the list statements: run, namespace, job_id, graph, version, fingerprint,
 // created_at, rev, bundle, status, semaphore, threshold, completions, next_activity, closed_at,
 // result, reason, priority, keep, remove_at, deadline, redrives, data, code, parent_run, parent_activity,
-// parent_request, parent_awaits, secret, result_at.
+// parent_request, parent_awaits, secret, result_at. The caller checks rows.failed() first: a payload that was not read
+// is empty.
 Result<core::JobRow> job_row(Rows& rows);
 
 // "job default/order-17 (run 140737488355329)": how errors name a job.

@@ -56,7 +56,8 @@ class Rows {
   std::int32_t integer(int column);  // -2^31 .. 2^31 - 1
   double real(int column);
   std::string_view text(int column);   // valid until next()
-  Payload payload(int column);         // NULL is the empty one; a number is a compressed one (packed.h)
+  // NULL is the empty one; a number is a compressed one (packed.h), whose read may fail: then failed() says so.
+  Payload payload(int column);
   std::string_view bytes(int column);  // valid until next()
   core::Guid guid(int column);
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }

@@ -154,6 +154,7 @@ WorkWriter::ReadItem WorkWriter::read_item(RunId run, core::ActivitySeq activity
   Rows rows = read_work_item_.query(run, activity);
   if (!rows.next()) return {std::nullopt, rows.failed() ? std::optional(failed(rows)) : std::nullopt};
   core::WorkItem item = work_item(rows, run, activity);
+  if (rows.failed()) return {std::nullopt, failed(rows)};
   if (rows.malformed())
     return {std::nullopt, damaged_row(format("run {}: work item {} is malformed", run.raw(), activity.raw()))};
   return {std::move(item)};

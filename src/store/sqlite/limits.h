@@ -16,6 +16,7 @@ inline constexpr int value_bytes_max = 16 << 20;          // one stored value: a
 inline constexpr std::size_t unpacked_bytes_max = 16 << 20;  // of a compressed payload; a larger one is damaged
 inline constexpr std::size_t packed_per_job_bytes_max = 16 << 20;  // compressed in the commit that ends a job
 inline constexpr std::size_t packed_row_bytes = 64;                // what a compressed one must save
+inline constexpr std::size_t left_plain_max = 1'000;               // jobs with a payload that cannot be read
 inline constexpr int pack_level = 3;                               // of zstd
 inline constexpr int checkpoint_pages = 16'000;           // a longer log is copied into the database file
 inline constexpr int checkpoint_tail_pages = 4'000;       // what a copy may leave for the writer's pause

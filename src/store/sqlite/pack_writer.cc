@@ -31,11 +31,16 @@ Status PackWriter::prepare(Connection& connection) {
 }
 
 Applied PackWriter::pack(RunId run) {
-  if (limits_.from_bytes == 0) return {};
+  if (limits_.from_bytes == 0 || left_plain_.contains(run)) return {};
   left_ = limits::packed_per_job_bytes_max;
   Applied packed = pack_activities(run);
   if (is_done(packed)) packed = pack_job(run, result_, place_result_);
-  return is_done(packed) ? pack_job(run, data_, place_data_) : packed;
+  if (is_done(packed)) packed = pack_job(run, data_, place_data_);
+  const Fault fault = fault_of(packed.code);
+  if (packed.code == SQLITE_OK || (fault != Fault::unreadable && fault != Fault::poison)) return packed;
+  if (left_plain_.size() == limits::left_plain_max) left_plain_.clear();  // they only try once more
+  left_plain_.insert(run);
+  return packed;
 }
 
 // One at a time: a row must not change under the statement that reads it.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,8 @@ class PackWriter {
 
   Status prepare(Connection& connection);
   void limit(const PackLimits& limits) { limits_ = limits; }
+  // The end of a job does not depend on this: if one of its payloads cannot be read, this attempt fails, and the next
+  // one leaves them as they are.
   Applied pack(RunId run);
 
  private:
@@ -46,6 +49,7 @@ class PackWriter {
   PackLimits limits_;
   std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;  // made when it is needed
   std::string frame_;                                  // what compress() made
+  std::set<RunId> left_plain_;                         // payloads of these jobs could not be read
   std::size_t left_ = 0;                               // bytes that may still be compressed for this job
   Statement next_output_, place_output_, result_, place_result_, data_, place_data_, put_;
 };

@@ -217,9 +217,12 @@ Applied ActivityWriter::put_row(const AtHand& at, const RowWrites& writes) {
     }
     if (added == Statement::failed) return failed(new_activity_);
     if (added == 0) return contradicts(format("activity {} exists already", to.seq.raw()));
+    const std::int64_t row = sqlite3_last_insert_rowid(transaction_.connection().handle());
+    list_.row_added(row);
     if (writes.work == nullptr) return {};
-    if (quiet) hints_.remember(at.run(), to.seq, sqlite3_last_insert_rowid(transaction_.connection().handle()));
-    return list_.put_new(at.run(), to.seq, quiet);
+    if (!quiet) return list_.put(at.run(), to.seq);
+    hints_.remember(at.run(), to.seq, row);
+    return list_.put_quiet(at.run(), to.seq, row);
   }
   std::optional<core::WorkToken> token;
   if (writes.drop != nullptr && !at.tokens_checked) token = writes.drop->token;

@@ -42,6 +42,7 @@ inline constexpr std::size_t unreadable_per_group_max = 16;     // operations re
 inline constexpr std::size_t few_rows = 2'000;                  // an index with fewer rows for a search is read first
 inline constexpr std::int64_t unlisted_rows_max = 16'384;  // the newest rows: their claimed items are not listed
 inline constexpr std::int64_t unlisted_rows_step = 1'024;  // looked at in one commit when they are no longer new
+inline constexpr std::int64_t unlisted_rows_piece = 16;    // left out together, if one of them cannot be read
 inline constexpr std::size_t row_hints = 16'384;                // rows of new activities that are remembered
 inline constexpr std::size_t filters_per_commit = 8;             // of the ids that are taken, read from the file
 inline constexpr std::size_t filter_rows_per_commit = 2'048;     // read to make one,

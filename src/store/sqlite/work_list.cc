@@ -13,6 +13,8 @@ namespace {
   " held, once, wake_at) SELECT run, seq, topic, priority, position, token, epoch, lease_until, visible_at, held," \
   " once, wake_at FROM activities"
 
+static_assert(limits::unlisted_rows_step % limits::unlisted_rows_piece == 0, "a block is whole pieces");
+
 }  // namespace
 
 bool is_quiet(const core::WorkItem& item, Instant wake_at) {
@@ -38,10 +40,7 @@ Status WorkList::prepare(Connection& connection) {
 
 #undef PAWL_LISTED
 
-Applied WorkList::put_new(RunId run, core::ActivitySeq activity, bool quiet) {
-  if (!quiet) return put(run, activity);
-  const std::int64_t row = sqlite3_last_insert_rowid(transaction_.connection().handle());
-  newest_ = std::max(newest_, row);
+Applied WorkList::put_quiet(RunId run, core::ActivitySeq activity, std::int64_t row) {
   if (row >= transaction_.unlisted_from()) return {};
   // Its number was given before: rows were removed, and the mark did not follow.
   if (enlist_.run(run, activity) == Statement::failed) return failed(enlist_);
@@ -70,13 +69,17 @@ Applied WorkList::hold(RunId run) {
 }
 
 // Lists what is open in the rows from `from` up to `until`, and moves the mark there. Rows on a page that cannot be
-// read stay behind the mark, block by block: the group fails for them once, and then goes on without them.
+// read stay behind the mark. The group fails for them once to learn of their block, and once for each piece of the
+// block that has some; then it goes on without those pieces.
 int WorkList::list(std::int64_t from, std::int64_t until) {
   std::int64_t mark = until;
   for (std::int64_t end = 0; from < until; from = end) {
     const std::int64_t block = from / limits::unlisted_rows_step;
-    end = std::min(until, (block + 1) * limits::unlisted_rows_step);
-    if (unreadable_.contains(block)) {
+    const bool in_pieces = in_pieces_.contains(block);
+    const std::int64_t rows = in_pieces ? limits::unlisted_rows_piece : limits::unlisted_rows_step;
+    const std::int64_t part = from / rows;
+    end = std::min(until, (part + 1) * rows);
+    if (in_pieces && unreadable_.contains(part)) {
       mark = std::min(mark, from);
       continue;
     }
@@ -87,10 +90,11 @@ int WorkList::list(std::int64_t from, std::int64_t until) {
     else if (listed > 0 && unlist_none_.run(from, end) == Statement::failed)
       code = unlist_none_.code();
     if (code == SQLITE_OK) continue;
-    if (fault_of(code) == Fault::poison || fault_of(code) == Fault::unreadable) unreadable_.insert(block);
+    if (fault_of(code) == Fault::poison || fault_of(code) == Fault::unreadable)
+      (in_pieces ? unreadable_ : in_pieces_).insert(part);
     return code;
   }
-  if (!unreadable_.empty()) mark = std::min(mark, *unreadable_.begin() * limits::unlisted_rows_step);
+  if (!unreadable_.empty()) mark = std::min(mark, *unreadable_.begin() * limits::unlisted_rows_piece);
   const std::int64_t before = read(read_mark_);
   if (mark <= before) return code_;
   if (move_mark_.run(mark) == Statement::failed) return move_mark_.code();
@@ -132,7 +136,8 @@ int WorkList::advance() {
     from = read(read_mark_);  // a part of the group that was undone may have moved it
     if (code_ != SQLITE_OK) return code_;
   }
-  const std::int64_t end = std::min(until, from + 4 * limits::unlisted_rows_step);
+  // A part of what it is behind, so that it keeps up with groups of any size.
+  const std::int64_t end = std::min(until, from + std::max(4 * limits::unlisted_rows_step, (until - from) / 8));
   const int code = list(from, end);
   if (code == SQLITE_OK && !unreadable_.empty()) looked_at_ = end;
   return code;

@@ -7,6 +7,7 @@
 // verify() checks the rule.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -28,8 +29,10 @@ class WorkList {
   explicit WorkList(Transaction& transaction) : transaction_(transaction) {}
   Status prepare(Connection& connection);
 
-  // After the row of a new activity with a work item, with `unlisted` = `quiet`.
-  Applied put_new(RunId run, core::ActivitySeq activity, bool quiet);
+  // A new activity, with or without work: the mark follows the newest row, whatever is in it.
+  void row_added(std::int64_t row) { newest_ = std::max(newest_, row); }
+  // After that, if it has an item for which is_quiet() holds, written as `unlisted`.
+  Applied put_quiet(RunId run, core::ActivitySeq activity, std::int64_t row);
   // After any other write of an item: the list has what the row has, if the item is listed.
   Applied put(RunId run, core::ActivitySeq activity);
   // Whether it was in the list, with this token; none: with any.
@@ -53,8 +56,9 @@ class WorkList {
   Transaction& transaction_;
   std::int64_t rows_max_ = limits::unlisted_rows_max;
   std::int64_t newest_ = 0;            // row of a new activity in this group
-  std::set<std::int64_t> unreadable_;  // blocks of rows: the mark stays before them
-  std::int64_t looked_at_ = 0;         // rows up to there, while there are such blocks
+  std::set<std::int64_t> in_pieces_;   // blocks of rows with some that cannot be read: listed piece by piece
+  std::set<std::int64_t> unreadable_;  // those pieces: the mark stays before them
+  std::int64_t looked_at_ = 0;         // rows up to there, while there are such pieces
   int code_ = SQLITE_OK;
   Statement list_rows_, unlist_none_, put_, enlist_, drop_, sweep_, hold_, read_mark_, move_mark_, last_row_;
 };

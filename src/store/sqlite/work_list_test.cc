@@ -130,6 +130,38 @@ TEST_F(WorkListTest, what_is_open_for_long_enters_it) {
   EXPECT_TRUE(sqlite().verify());
 }
 
+TEST_F(WorkListTest, the_mark_follows_rows_that_never_had_work_that_is_not_listed) {
+  // Claim: what is read behind the mark does not grow where all work is for workers outside, or there is none.
+  open_bench({.unlisted_rows_max = 10});
+  const RunId run = submit("a");
+  enqueue_item(run, {});
+  for (int i = 0; i < 50; ++i) {
+    step(run, {});
+    EXPECT_LE(std::stoll(raw("SELECT max(id) FROM activities")) - std::stoll(mark()), 10 + 11);
+  }
+  for (std::uint32_t i = 51; i < 100; ++i) {
+    ASSERT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(i)}})), OutcomeKind::committed);
+    EXPECT_LE(std::stoll(raw("SELECT max(id) FROM activities")) - std::stoll(mark()), 10 + 11);
+  }
+  EXPECT_TRUE(sqlite().verify());
+}
+
+TEST_F(WorkListTest, the_mark_keeps_up_with_many_new_rows_in_each_commit) {
+  open_bench({.unlisted_rows_max = 10});
+  const RunId run = submit("a");
+  enqueue_item(run, claimed());
+  constexpr int rows = 8'000;
+  for (int round = 0; round < 40; ++round) {
+    raw(format("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {0})"
+               " INSERT INTO activities (run, seq, node, place, ledger, status, code, opened_at, closed_at)"
+               " SELECT 1, i + {1}, 0, '', 0, 0, 0, 0, 0 FROM n",
+               rows, round * rows));
+    step(run, claimed());
+  }
+  EXPECT_LT(std::stoll(raw("SELECT max(id) FROM activities")) - std::stoll(mark()), 10 * rows);
+  EXPECT_TRUE(sqlite().verify());
+}
+
 TEST_F(WorkListTest, rows_whose_numbers_are_given_again_are_found_too) {
   open_bench();
   const RunId kept = submit("kept");
@@ -186,8 +218,9 @@ TEST_F(WorkListTest, rows_that_the_disk_does_not_return_delay_nobody_and_are_not
   std::set<std::pair<RunId, std::uint32_t>> open;
   int made = 0;
   int taken = 0;
+  int others_found = 0;
   for (std::size_t nth = 0; nth < 40; ++nth) {
-    for (int i = 0; i < 30; ++i) {
+    for (int i = 0; i < 60; ++i) {
       const RunId run = submit("job-" + std::to_string(made++));
       core::WorkItem item = claimed();
       item.input = Payload(std::string(900, 'x'));
@@ -209,7 +242,10 @@ TEST_F(WorkListTest, rows_that_the_disk_does_not_return_delay_nobody_and_are_not
     const std::vector<Operation> group{AcquireLane{lane_, "another", lease}};
     const auto outcomes = store_->commit(group);
     test::set_fault_plan(nullptr);
-    if (bad != -1 && outcomes && outcomes->front().kind == OutcomeKind::committed) ++taken;
+    if (bad != -1 && outcomes && outcomes->front().kind == OutcomeKind::committed) {
+      ++taken;
+      if (places().size() + 2 * limits::unlisted_rows_piece >= open.size()) ++others_found;
+    }
     EXPECT_TRUE(sqlite().verify());
     store_.reset();
     store_ = make(options);
@@ -221,6 +257,7 @@ TEST_F(WorkListTest, rows_that_the_disk_does_not_return_delay_nobody_and_are_not
     ASSERT_EQ(unlisted(), "0");
   }
   EXPECT_GT(taken, 5);
+  EXPECT_GT(others_found, 5) << "a bad page hides the items beside it, not those of all other pages";
 }
 
 TEST_F(WorkListTest, a_file_of_the_version_before_has_its_open_work_listed) {

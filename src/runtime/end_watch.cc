@@ -18,6 +18,9 @@ namespace {
 constexpr Duration look_when_told = std::chrono::seconds(10);
 constexpr Duration look_when_not_told = std::chrono::milliseconds(50);
 constexpr Duration look_cost = std::chrono::microseconds(500);  // of each read: many jobs are read less often
+constexpr std::size_t looks_at_once = 64;  // between two of them come the jobs whose ends were told
+
+Duration cost_of(std::size_t looks) { return look_cost * static_cast<Duration::rep>(looks); }
 
 }  // namespace
 
@@ -40,8 +43,8 @@ std::uint64_t EndWatch::watch(RunId run, Done done) {
         watched_[run].push_back({number, std::move(done)});
         ++callbacks_;
         to_look_at_.insert(run);  // it may have ended already
+        any_.store(true);         // before it is asked who tells: who loses the lane afterwards finds this callback
         if (!is_told_(run)) untold_.insert(run);
-        any_.store(true);
       } catch (const std::system_error& error) {
         refused = Error{ErrorCode::retry_later, format("a thread cannot be made: {}", error.code().message())};
       }
@@ -96,23 +99,28 @@ void EndWatch::close(const Error& why) {
   if (thread_.joinable()) thread_.join();
 }
 
-Duration EndWatch::until_next_look() const {
-  const auto cost = [](const auto& runs) { return look_cost * static_cast<Duration::rep>(runs.size()); };
-  return untold_.empty() ? std::max(look_when_told, cost(watched_)) : std::max(look_when_not_told, cost(untold_));
+EndWatch::Time EndWatch::next_look_at_all() const {
+  return looked_at_all_ + std::max(look_when_told, cost_of(watched_.size()));
+}
+
+EndWatch::Time EndWatch::next_look_at_untold() const {
+  if (untold_.empty()) return Time::max();
+  return looked_at_untold_ + std::max(look_when_not_told, cost_of(untold_.size()));
 }
 
 // Lanes come and go: who tells of an end is asked again each time.
 std::set<RunId> EndWatch::due_for_a_look() {
-  const auto now = std::chrono::steady_clock::now();
+  const Time now = std::chrono::steady_clock::now();
   std::set<RunId> due;
-  if (std::exchange(look_at_all_, false) || untold_.empty() || now - looked_at_all_ >= look_when_told) {
-    looked_at_all_ = now;
+  if (std::exchange(look_at_all_, false) || now >= next_look_at_all()) {
+    looked_at_all_ = looked_at_untold_ = now;
     untold_.clear();
     for (const auto& [run, callbacks] : watched_) {
       due.insert(run);
       if (!is_told_(run)) untold_.insert(run);
     }
-  } else {
+  } else if (now >= next_look_at_untold()) {
+    looked_at_untold_ = now;
     due = untold_;
     std::erase_if(untold_, [this](RunId run) { return is_told_(run); });
   }
@@ -122,18 +130,20 @@ std::set<RunId> EndWatch::due_for_a_look() {
 void EndWatch::run() {
   pthread_setname_np(pthread_self(), "pawl-ends");
   std::unique_lock lock(mutex_);
-  looked_at_all_ = std::chrono::steady_clock::now();
+  looked_at_all_ = looked_at_untold_ = std::chrono::steady_clock::now();
+  std::set<RunId> later;  // no end was told of them
   while (!closed_) {
     const auto something = [&] { return closed_ || look_at_all_ || !to_look_at_.empty(); };
-    bool time_over = false;
     if (watched_.empty())
       changed_.wait(lock, something);
-    else
-      time_over = !changed_.wait_for(lock, until_next_look(), something);
+    else if (later.empty())
+      changed_.wait_until(lock, std::min(next_look_at_all(), next_look_at_untold()), something);
     std::set<RunId> runs = std::exchange(to_look_at_, {});
-    if (look_at_all_ || time_over) runs.merge(due_for_a_look());
+    later.merge(due_for_a_look());
+    for (std::size_t i = 0; i < looks_at_once && !later.empty(); ++i) runs.insert(later.extract(later.begin()));
     for (const RunId run : runs) {
       if (closed_) break;
+      if (!watched_.contains(run)) continue;
       lock.unlock();
       look_at(run);
       lock.lock();

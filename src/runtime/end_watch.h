@@ -52,12 +52,15 @@ class EndWatch {
   void close(const Error& why);
 
  private:
+  using Time = std::chrono::steady_clock::time_point;
   void run();
   void look_at(RunId run);
-  std::set<RunId> due_for_a_look();  // REQUIRES: mutex_ is held
+  std::set<RunId> due_for_a_look();  // now; REQUIRES: mutex_ is held
   void forget(RunId run);            // REQUIRES: mutex_ is held, and no callback of it is left
   void call(const Done& done, const Result<JobView>& end) const;
-  Duration until_next_look() const;  // REQUIRES: mutex_ is held
+  // REQUIRES: mutex_ is held
+  Time next_look_at_all() const;
+  Time next_look_at_untold() const;
 
   const Look look_;
   const IsTold is_told_;
@@ -75,7 +78,8 @@ class EndWatch {
   std::size_t callbacks_ = 0;  // in watched_
   std::set<RunId> to_look_at_;
   std::set<RunId> untold_;  // of the watched ones
-  std::chrono::steady_clock::time_point looked_at_all_;
+  Time looked_at_all_;
+  Time looked_at_untold_;
   std::optional<Error> closed_;
   bool look_at_all_ = false;
   std::thread thread_;

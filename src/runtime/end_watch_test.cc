@@ -91,6 +91,22 @@ TEST_F(EndWatches, look_soon_at_the_jobs_that_nobody_tells_of_and_only_at_these)
   EXPECT_TRUE(waits(told));
 }
 
+TEST_F(EndWatches, look_at_the_jobs_that_nobody_tells_of_although_others_are_told_of_all_the_time) {
+  auto told = watch(RunId(1));
+  auto other = watch(untold);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = {untold};
+  }
+  for (int i = 0; i < 1'000 && waits(other); ++i) {
+    watch_.tell(RunId(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_FALSE(waits(other));
+  EXPECT_TRUE(waits(told));
+}
+
 TEST_F(EndWatches, tell_what_is_left_that_they_are_closed) {
   auto left = watch(RunId(1));
   watch_.close(Error{ErrorCode::retry_later, "stopped"});

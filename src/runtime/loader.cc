@@ -94,6 +94,8 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   if (!*stored && unread.ahead) return;                           // it is served when its time comes
   if (!*stored) return parts_.mailboxes.serve(lane, run);         // if it is a mailbox
   const core::JobRow& job = (*stored)->state.job;
+  // The bundle with the lost reply was the job's end: callers that wait for it are notified now.
+  if (unread.uncertain != nullptr && core::is_closed(job.status) && job.completions > 0) parts_.events.closed(job);
   const Instant now = parts_.clock.now();
   const bool timer_is_due = std::any_of((*stored)->timers.begin(), (*stored)->timers.end(),
                                         [&](const core::InboxMessage& timer) { return timer.due <= now; });
@@ -102,8 +104,6 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   if (nothing_to_do) {
     for (const core::InboxMessage& timer : (*stored)->timers)
       parts_.alarms.arm(lane, store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
-    // The bundle with the lost reply was the job's end: callers that wait for it are notified now.
-    if (unread.uncertain != nullptr && core::is_closed(job.status) && job.completions > 0) parts_.events.closed(job);
     if (unread.look) load(lane, run, {});
     return;
   }

@@ -99,6 +99,25 @@ TEST_F(LoaderTest, a_lost_lane_takes_its_reads_with_it) {
   EXPECT_EQ(rooms.parts.jobs.find(run), nullptr);
 }
 
+// The message came too late for the job, and waits in its inbox.
+TEST_F(LoaderTest, the_end_of_a_job_whose_answer_was_lost_is_told_although_a_message_waits) {
+  rooms.deploy(GraphBuilder("alone").trigger("t"));
+  const RunId run = rooms.submit("alone");
+  auto group = rooms.decide();
+  ASSERT_TRUE(group);
+  store::Deliver late;
+  late.envelope = {run, core::Message{core::Guid{7, 7}, core::Interrupt{410, "late"}}};
+  rooms.commit(late);
+  rooms.lose_answer(std::move(*group));
+  EXPECT_TRUE(rooms.events.ended.empty());
+  ASSERT_FALSE((*rooms.store.read_job(run))->inbox.empty());
+  rooms.answer_reads();
+  ASSERT_EQ(rooms.events.ended.size(), 1u);
+  EXPECT_EQ(rooms.events.ended.front().run, run);
+  rooms.settle_all();
+  EXPECT_EQ(rooms.events.ended.size(), 1u) << "once";
+}
+
 TEST_F(LoaderTest, a_scan_finds_what_waits_page_by_page_and_ends) {
   std::vector<RunId> runs;
   for (std::size_t i = 0; i < limits::looks_per_turn + 10; ++i) runs.push_back(stored_job());

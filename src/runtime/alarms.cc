@@ -238,9 +238,13 @@ void Alarms::look_again() {
 }
 
 std::optional<Instant> Alarms::next() const {
+  const Instant now = parts_.clock.now();
   std::optional<Instant> first;
-  for (const OwnedLane* lane : parts_.lanes.all_mine())
+  for (const OwnedLane* lane : parts_.lanes.all_mine()) {
+    const store::Due* due = lane->due.first(now);
+    if (due != nullptr && !may_fire(*due)) continue;
     if (const auto next = lane->due.next(); next && (!first || *next < *first)) first = next;
+  }
   return first;
 }
 

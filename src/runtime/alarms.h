@@ -32,6 +32,7 @@ class Alarms {
   void tick();        // retries what could not be served
   void look_again();  // other processes may have set times
   bool has_due() const;  // more of it may be served at once
+  // Without what is due already and has to wait for reads or turns: their ends wake the engine.
   std::optional<Instant> next() const;
   std::optional<Instant> next_look_ahead() const;
   bool must_try_again() const;  // something could not be served

@@ -413,6 +413,20 @@ TEST_F(AlarmsFarTest, a_mailbox_that_is_read_ahead_is_served_only_when_its_time_
   EXPECT_TRUE((*bench_.store.read_mailbox(box))->inbox.empty()) << "the signal is kept as an entry";
 }
 
+TEST_F(AlarmsFarTest, what_is_due_and_has_to_wait_for_other_reads_does_not_keep_the_engine_awake) {
+  alarms_.fire_due();
+  bench_.answer_reads();
+  arm(run(1), seconds(1));
+  bench_.clock.advance(seconds(1));
+  for (std::uint64_t i = 0; i < limits::reads_out_max; ++i)
+    bench_.parts.reads.ask(lane(), store::ReadJob{run(i + 2)}, [](OwnedLane&, const store::AnswerTo<store::ReadJob>&) {});
+  EXPECT_EQ(fire(), Runs{});
+  EXPECT_EQ(alarms_.next(), std::nullopt) << "the answer wakes it";
+  bench_.answer_reads();
+  EXPECT_EQ(alarms_.next(), bench_.clock.now());
+  EXPECT_EQ(fire(), Runs{run(1)});
+}
+
 TEST_F(AlarmsFarTest, work_that_cannot_be_read_is_tried_again) {
   const RunId late = bench_.submit("late");
   bench_.settle_all();

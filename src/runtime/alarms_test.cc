@@ -413,6 +413,22 @@ TEST_F(AlarmsFarTest, a_mailbox_that_is_read_ahead_is_served_only_when_its_time_
   EXPECT_TRUE((*bench_.store.read_mailbox(box))->inbox.empty()) << "the signal is kept as an entry";
 }
 
+TEST_F(AlarmsFarTest, a_mailbox_that_was_to_be_read_ahead_is_served_when_a_signal_comes) {
+  store::Deliver signal;
+  signal.envelope = {core::MailboxKey{default_namespace(), Topic("paid"), "k"}, {core::Guid{9, 9}, core::Signal{"{}"}}};
+  signal.lane = lane().id;
+  const RunId box = bench_.commit(signal).run();
+  bench_.parts.loader.load_ahead(lane(), box);
+  bench_.fail_reads();
+  bench_.parts.loader.look(lane(), box);  // a notification of the signal
+  bench_.parts.loader.tick();
+  bench_.answer_reads();
+  bench_.parts.mailboxes.read_waiting();
+  bench_.answer_reads();
+  bench_.settle_all();
+  EXPECT_TRUE((*bench_.store.read_mailbox(box))->inbox.empty()) << "the signal is kept as an entry";
+}
+
 TEST_F(AlarmsFarTest, what_is_due_and_has_to_wait_for_other_reads_does_not_keep_the_engine_awake) {
   alarms_.fire_due();
   bench_.answer_reads();

@@ -29,6 +29,7 @@ void Loader::load(OwnedLane& lane, RunId run, std::vector<core::Delivery> unstor
     return parts_.jobs.make_ready(*known);
   }
   Unread& unread = lane.unread[run];
+  unread.ahead = false;
   for (core::Delivery& delivery : unstored) unread.deliveries.push_back(std::move(delivery));
   if (uncertain != nullptr) unread.uncertain = std::move(uncertain);
   if (unread.asked)
@@ -40,6 +41,7 @@ void Loader::load(OwnedLane& lane, RunId run, std::vector<core::Delivery> unstor
 void Loader::load_mailbox(OwnedLane& lane, RunId run) {
   Unread& unread = lane.unread[run];
   unread.kind = store::EntityKind::mailbox;
+  unread.ahead = false;
   if (unread.asked)
     unread.look = true;
   else
@@ -210,6 +212,7 @@ void Loader::look(OwnedLane& lane, RunId run) {
   if (blocked_.contains(run)) return;
   if (const auto unread = lane.unread.find(run); unread != lane.unread.end()) {
     unread->second.look = true;
+    unread->second.ahead = false;
     return;
   }
   HotJob* job = parts_.jobs.find(run);

@@ -435,7 +435,8 @@ TEST_F(AlarmsFarTest, what_is_due_and_has_to_wait_for_other_reads_does_not_keep_
   arm(run(1), seconds(1));
   bench_.clock.advance(seconds(1));
   for (std::uint64_t i = 0; i < limits::reads_out_max; ++i)
-    bench_.parts.reads.ask(lane(), store::ReadJob{run(i + 2)}, [](OwnedLane&, const store::AnswerTo<store::ReadJob>&) {});
+    bench_.parts.reads.ask(lane(), store::ReadJob{run(i + 2)},
+                           [](OwnedLane&, const store::AnswerTo<store::ReadJob>&) {});
   EXPECT_EQ(fire(), Runs{});
   EXPECT_EQ(alarms_.next(), std::nullopt) << "the answer wakes it";
   bench_.answer_reads();

@@ -8,6 +8,7 @@
 #include "store/domain.h"
 #include "store/redis/answers.h"
 #include "store/redis/lane_call.h"
+#include "store/redis/layout.h"
 #include "store/redis/limits.h"
 #include "store/redis/outcomes.h"
 #include "store/redis/records.h"
@@ -40,6 +41,7 @@ std::optional<Error> Committer::refusal_of(const Reply& reply, core::LaneId lane
   const std::string& what = reply[0].text;
   if (what == "another_store") return watch_.another_store(lane, reply[1].text);
   if (what == "older_state") return watch_.older_state(lane, reply[1].text);
+  if (what == "newer_layout") return learn_layout(check_layout(servers_, reply[1])).error();
   if (what != "ok") return malformed("the answer of a script");
   return std::nullopt;
 }
@@ -121,8 +123,36 @@ Result<std::vector<Outcome>> Committer::commit_plainly(std::span<const Operation
   return outcomes;
 }
 
+Status Committer::check_known_layout() {
+  const std::lock_guard lock(mutex_);
+  return newer_layout_ ? Status{*newer_layout_} : Status{};
+}
+
+Status Committer::learn_layout(Status status) {
+  const std::lock_guard lock(mutex_);
+  newer_layout_ = status ? std::nullopt : std::optional(status.error());
+  return status;
+}
+
+// The layout is in the catalogue, which may be on another server than the lane. So it is read before a lane is taken, and
+// with each operation of the catalogue; an engine makes one of those in each third of its lease. Once it is too new,
+// nothing more is written, and it is read again each time.
+Status Committer::look_at_layout(std::span<const Operation> group) {
+  const bool matters = !check_known_layout() || std::any_of(group.begin(), group.end(), [&](const Operation& one) {
+    return std::holds_alternative<AcquireLane>(one) || (plain_ && domain_of(one).kind == Domain::Kind::catalogue);
+  });
+  if (!matters) return {};
+  auto status = check_layout(servers_, keys_);
+  const bool is_known = status || status.error().code != ErrorCode::retry_later;
+  return is_known ? learn_layout(std::move(status)) : status;
+}
+
 Result<std::vector<Outcome>> Committer::commit(std::span<const Operation> group) {
-  if (plain_) return commit_plainly(group);
+  if (const auto fits = look_at_layout(group); !fits) return fits.error();
+  return plain_ ? commit_plainly(group) : commit_by_scripts(group);
+}
+
+Result<std::vector<Outcome>> Committer::commit_by_scripts(std::span<const Operation> group) {
   std::map<Domain, Indices> domains;
   for (std::size_t i = 0; i < group.size(); ++i) domains[domain_of(group[i])].push_back(i);
   std::vector<Outcome> outcomes(group.size());
@@ -289,7 +319,8 @@ Status Committer::commit_catalogue(std::span<const Operation> group, const Indic
   }
   if (sent.empty()) return {};
   const auto reply = servers_.run(catalogue_tag, catalogue_script(), call.keys(),
-                                  call.arguments({now_text(), store_.text(), keys_.bell(), sender_}));
+                                  call.arguments({now_text(), store_.text(), keys_.bell(), sender_,
+                                                  decimal(layout_number)}));
   if (!reply) return reply.error();
   if (reply->is_error()) return error_of(*reply);
   if (const auto refused = refusal_of(*reply, core::LaneId(0))) return *refused;

@@ -54,6 +54,8 @@ class Committer {
   // For a server without scripts: call before anything is committed.
   void do_without_scripts() { plain_.emplace(servers_, keys_, store_, clock_, watch_, sender_); }
   bool has_scripts() const { return !plain_; }
+  // Refuses after a newer program has raised the layout of the store, as far as is known (layout.h).
+  Status check_known_layout();
   // The lane belongs to this store: it acquired the lane and has not learned otherwise.
   bool holds(core::LaneId lane);
 
@@ -71,6 +73,9 @@ class Committer {
   Status commit_lane(core::LaneId lane, std::span<const Operation> group, const Indices& indices,
                      std::vector<Outcome>& outcomes);
   Result<std::vector<Outcome>> commit_plainly(std::span<const Operation> group);
+  Result<std::vector<Outcome>> commit_by_scripts(std::span<const Operation> group);
+  Status look_at_layout(std::span<const Operation> group);
+  Status learn_layout(Status status);
   // The reason, if the script reports that it did nothing.
   std::optional<Error> refusal_of(const Reply& reply, core::LaneId lane);
   Status commit_catalogue(std::span<const Operation> group, const Indices& indices, std::vector<Outcome>& outcomes);
@@ -89,6 +94,7 @@ class Committer {
 
   std::mutex mutex_;  // guards what is below
   std::uint32_t lanes_ = 0;
+  std::optional<Error> newer_layout_;
   std::map<core::LaneId, LaneMemory> memory_;
 };
 

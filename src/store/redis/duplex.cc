@@ -35,6 +35,7 @@ constexpr std::string_view group_name = "engines";
 }  // namespace
 
 Result<std::vector<DuplexOutcome>> DuplexStore::commit(std::span<const DuplexOperation> operations) {
+  if (const auto known = committer_.check_known_layout(); !known) return known.error();
   std::vector<DuplexOutcome> outcomes;
   for (const DuplexOperation& operation : operations) {
     if (const auto fits = check_limits(operation); !fits) {

@@ -4,6 +4,7 @@
 
 #include "store/redis/bench_test.h"
 #include "store/redis/doorbell.h"
+#include "store/redis/layout.h"
 #include "store/redis/url.h"
 
 namespace pawl::store::redis {
@@ -85,6 +86,100 @@ TEST_F(RedisOpen, the_id_is_made_once_and_is_the_stores_for_ever) {
   ASSERT_TRUE(first && second && other);
   EXPECT_EQ((*first)->id(), (*second)->id());
   EXPECT_FALSE((*first)->id() == (*other)->id());
+}
+
+class RedisLayout : public OwnStore {
+ protected:
+  void SetUp() override { options_.accept_weaker = true; }
+  Result<std::unique_ptr<Store>> open() { return open_at(server_.url(), options_); }
+  std::string layout() { return server_.ask({"HGET", "pawl:{catalogue}:store", "layout"}); }
+  void set_layout(const std::string& number) { server_.ask({"HSET", "pawl:{catalogue}:store", "layout", number}); }
+  void expect_refused(const Result<Outcome>& outcome) {
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, ErrorCode::unsupported);
+    EXPECT_NE(outcome.error().detail.find("has layout 99"), std::string::npos) << outcome.error().detail;
+    EXPECT_NE(outcome.error().detail.find("use a newer program"), std::string::npos) << outcome.error().detail;
+  }
+  // A newer program raises the number while this one has the store open.
+  void outlive() {
+    use(server_.url(), options_);
+    const core::LaneId other(lane_.raw() + 1);
+    set_layout("99");
+    EXPECT_TRUE(try_commit(RenewLane{lane_, epoch_, seconds(30)})) << "it does not know yet";
+    expect_refused(try_commit(AcquireLane{other, "engine-a", seconds(30)}));
+    expect_refused(try_commit(RenewLane{lane_, epoch_, seconds(30)}));
+    expect_refused(try_commit(AcquireLane{lane_, "engine-a", seconds(30)}));
+    const StartDuplex start{Namespace("n"), JobId("d"), lane_, {GraphName("g"), 1, 7}, "in", store_->now()};
+    EXPECT_FALSE(store_->duplex().commit_one(start));
+    const auto after = store_->read_lane(other);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->owner, "");
+    set_layout(decimal(layout_number));
+    EXPECT_TRUE(try_commit(RenewLane{lane_, epoch_, seconds(30)})) << "it looked again";
+    EXPECT_TRUE(store_->duplex().commit_one(start));
+
+    set_layout("99");
+    const std::string pools = server_.ask({"HGETALL", "pawl:{catalogue}:engines:graphs"});
+    expect_refused(try_commit(BeatEngine{Pool("graphs"), "engine-a", seconds(30)}));
+    EXPECT_EQ(server_.ask({"HGETALL", "pawl:{catalogue}:engines:graphs"}), pools);
+    expect_refused(try_commit(RenewLane{lane_, epoch_, seconds(30)}));
+    expect_refused(try_commit(OpenPool{Pool("more"), 2}));
+    EXPECT_EQ(layout(), "99") << "nobody lowers it";
+  }
+
+  TestServer server_;
+  Options options_;
+};
+
+TEST_F(RedisLayout, a_store_without_a_number_and_one_with_a_lower_one_get_this_programs_number) {
+  for (const char* before : {"", "1", "2"}) {
+    if (*before == 0)
+      server_.ask({"HDEL", "pawl:{catalogue}:store", "layout"});
+    else
+      set_layout(before);
+    const auto opened = open();
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    EXPECT_EQ(layout(), decimal(layout_number)) << before;
+  }
+}
+
+TEST_F(RedisLayout, a_newer_one_is_refused_and_left_as_it_is) {
+  ASSERT_TRUE(open());
+  set_layout("99");
+  for (const bool moves : {false, true}) {
+    options_.despite_moves = moves;
+    const auto refused = open();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+    EXPECT_NE(refused.error().detail.find("has layout 99"), std::string::npos) << refused.error().detail;
+    EXPECT_NE(refused.error().detail.find("use a newer program"), std::string::npos) << refused.error().detail;
+  }
+  EXPECT_EQ(layout(), "99");
+  set_layout("no number");
+  const auto damaged = open();
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code, ErrorCode::corrupt);
+}
+
+TEST_F(RedisLayout, a_newer_program_that_raises_it_stops_this_one_at_its_next_lane_or_beat) { outlive(); }
+
+TEST_F(RedisLayout, the_same_without_scripts) {
+  server_.ask({"ACL", "SETUSER", "default", "-@scripting"});
+  outlive();
+}
+
+// Programs of two versions that start at the same moment: whoever comes second, the higher number stays.
+TEST_F(RedisLayout, of_two_programs_that_start_at_once_the_newer_one_decides) {
+  int refused = 0;
+  for (int i = 0; i < 40; ++i) {
+    server_.ask({"HDEL", "pawl:{catalogue}:store", "layout"});
+    std::thread older([&] { refused += open().ok() ? 0 : 1; });
+    std::this_thread::sleep_for(std::chrono::microseconds(i * 100));
+    set_layout("99");
+    older.join();
+    EXPECT_EQ(layout(), "99");
+  }
+  EXPECT_GT(refused, 0);
 }
 
 TEST_F(RedisOpen, a_password_is_needed_where_it_is_and_never_shown) {

@@ -6,6 +6,7 @@
 #include "store/redis/committer.h"
 #include "store/redis/doorbell.h"
 #include "store/redis/duplex.h"
+#include "store/redis/layout.h"
 #include "store/redis/reader.h"
 #include "store/redis/rights.h"
 #include "store/redis/server_clock.h"
@@ -104,10 +105,12 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& url, const Options
   const auto name = draw_entropy();
   if (!drawn) return drawn.error();
   if (!name) return name.error();
+  if (const auto known = check_layout(parts->servers, parts->keys); !known) return known.error();
   if (!options.despite_moves)
     if (const auto whole = check_mark(parts->servers, parts->keys); !whole) return whole.error();
   const auto id = agree_on_id(parts->servers, parts->keys, core::Guid{drawn->high, drawn->low});
   if (!id) return id.error();
+  if (const auto joined = join_layout(parts->servers, parts->keys); !joined) return joined.error();
   if (options.clock == nullptr) {
     parts->clock = std::make_unique<ServerClock>(parts->servers);
     if (const auto set = parts->clock->set(); !set) return set.error();

@@ -19,8 +19,10 @@ else
 end
 local store, pools = KEYS[1], KEYS[2]
 local store_id, bell, sender = take(), take(), take()
-local stored_id = call("HGET", store, "id")
-if stored_id ~= store_id then return {"another_store", stored_id or ""} end
+local layout_max = tonumber(take())
+local stored = call("HMGET", store, "id", "layout")
+if stored[1] ~= store_id then return {"another_store", stored[1] or ""} end
+if stored[2] and tonumber(stored[2]) > layout_max then return {"newer_layout", stored[2]} end
 
 local operations = {}
 

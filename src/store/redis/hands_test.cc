@@ -166,6 +166,21 @@ TEST_F(RedisHands, work_that_joins_it_is_where_all_other_work_is) {
   EXPECT_EQ(shared_server().ask({"EXISTS", key("items")}), "0");
 }
 
+// What the owner holds and what waits for a worker come in one bundle: also the first one is where the other one is.
+TEST_F(RedisHands, with_work_that_waits_for_others_it_is_where_all_other_work_is) {
+  const RunId run = begin("a");
+  core::Bundle both = step_of(run, {}, {"0", "1"});
+  core::WorkItem& waits = std::get<core::PutWork>(both.writes.at(3)).item;
+  waits.token = core::WorkToken(0);
+  waits.epoch = core::Epoch(0);
+  waits.runs = 0;
+  waits.worker.clear();
+  const core::WorkItem known = waits;
+  ASSERT_EQ(commit(both).kind, OutcomeKind::committed);
+  EXPECT_FALSE(is_in_its_hash(run));
+  every_reader_sees({item_for(run, 1, "0"), known});
+}
+
 // Several bundles of one job in one group: what is written at the end of the group is seen by each of them.
 TEST_F(RedisHands, of_one_group_each_bundle_sees_what_the_ones_before_did) {
   const RunId run = begin("a");
@@ -259,6 +274,139 @@ TEST_F(RedisHands, a_place_without_its_work_is_reported_and_not_passed_over) {
   ASSERT_TRUE(page);
   ASSERT_EQ(page->damaged.size(), 1u);
   EXPECT_EQ(page->damaged[0].run, run);
+}
+
+// The place says that a job has work in hand, and its hash has none.
+TEST_F(RedisHands, a_place_whose_work_is_lost_does_not_hide_the_work_of_other_jobs) {
+  const RunId lost = job_in_hand("a", {"0"});
+  const RunId whole = job_in_hand("b", {"0"});
+  shared_server().ask({"HDEL", hash_of(lost), "w"});
+  EXPECT_FALSE(store_->read_job(lost));
+  const auto page = store_->read_work(lane_, {}, 10);
+  ASSERT_TRUE(page) << to_string(page.error());
+  EXPECT_EQ(std::vector<core::WorkItem>(page->begin(), page->end()), std::vector{item_for(whole, 1, "0")});
+  ASSERT_EQ(page->damaged.size(), 1u);
+  EXPECT_EQ(page->damaged[0].run, lost);
+  const auto places = store_->read_work_places(lane_, {}, 10);
+  ASSERT_TRUE(places) << to_string(places.error());
+  ASSERT_EQ(places->size(), 1u);
+  EXPECT_EQ(places->front().run, whole);
+  EXPECT_EQ(places->damaged.size(), 1u);
+}
+
+TEST_F(RedisHands, what_is_asked_of_damaged_work_is_refused_and_the_rest_of_its_group_is_done) {
+  const RunId damaged = job_in_hand("a", {"0"});
+  shared_server().ask({"HSET", hash_of(damaged), "w", "no item"});
+  const core::ActivitySeq one(1);
+  core::Reply answer;
+  answer.activity = one;
+  answer.token = core::WorkToken(101);
+  const DeliverReply reply{damaged, one, answer.token, {core::Guid{1, 7}, answer}};
+  const std::vector<Operation> group = {ExtendWork{damaged, one, core::WorkToken(101), seconds(30)},
+                                        ReleaseWork{damaged, one, core::WorkToken(101), epoch_},
+                                        ClaimItem{damaged, one, core::WorkToken(101), "other", epoch_}, reply,
+                                        a_job("b", lane_)};
+  const auto outcomes = store_->commit(group);
+  ASSERT_TRUE(outcomes) << to_string(outcomes.error());
+  for (std::size_t i = 0; i + 1 < group.size(); ++i) EXPECT_EQ((*outcomes)[i].kind, OutcomeKind::conflict) << i;
+  EXPECT_EQ(outcomes->back().kind, OutcomeKind::committed);
+}
+
+TEST_F(RedisHands, laid_down_an_input_of_any_bytes_stays_as_it_was) {
+  for (const std::string& input : {odd_input_, std::string("\n"), std::string("\n\nx "), std::string(), long_input_}) {
+    const RunId run = job_in_hand(format("a{}", input.size()), {input});
+    ASSERT_TRUE(is_in_its_hash(run));
+    ASSERT_EQ(commit(ExtendWork{run, core::ActivitySeq(1), core::WorkToken(101), seconds(30)}).kind,
+              OutcomeKind::committed);
+    EXPECT_FALSE(is_in_its_hash(run));
+    const auto read = answer_to(*store_, ReadItem{run, core::ActivitySeq(1)});
+    ASSERT_TRUE(read && *read);
+    EXPECT_EQ(**read, item_for(run, 1, input));
+  }
+}
+
+// Another engine takes the lane over, finds the work, page by page, and runs it again.
+TEST_F(RedisHands, the_next_owner_of_the_lane_finds_it_and_claims_it) {
+  std::vector<core::WorkItem> expected;
+  for (const char* id : {"a", "b", "c"}) expected.push_back(item_for(job_in_hand(id, {id}), 1, id));
+  ASSERT_TRUE(commit(ReleaseLane{lane_, epoch_}).done());
+  const core::Epoch before = epoch_;
+  epoch_ = commit(AcquireLane{lane_, "engine-b", seconds(30)}).epoch();
+  WorkCursor after;
+  for (const core::WorkItem& known : expected) {
+    const auto page = store_->read_work_places(lane_, after, 1);
+    ASSERT_TRUE(page);
+    ASSERT_EQ(page->size(), 1u);
+    after = {page->front().run, page->front().activity};
+    EXPECT_EQ(after.run, known.run);
+    ClaimItem claim{known.run, known.activity, known.token, "there", before};
+    EXPECT_EQ(commit(claim).kind, OutcomeKind::fenced);
+    claim.epoch = epoch_;
+    const auto claimed = commit(claim).items();
+    ASSERT_EQ(claimed.size(), 1u);
+    EXPECT_EQ(claimed[0].input, known.input);
+    EXPECT_EQ(claimed[0].runs, known.runs + 1);
+    core::Bundle late = step_of(known.run, {1}, {});
+    EXPECT_EQ(commit(late).kind, OutcomeKind::conflict) << "its token is another one";
+    std::get<core::DropWork>(late.writes.at(1)).token = claimed[0].token;
+    EXPECT_EQ(commit(late).kind, OutcomeKind::committed);
+  }
+  every_reader_sees({});
+  for (const char* name : {"items", "places"}) EXPECT_EQ(shared_server().ask({"EXISTS", key(name)}), "0");
+}
+
+// A claim stops the group until the caller has computed its token: what was gathered before is written, once.
+TEST_F(RedisHands, a_group_that_stops_in_the_middle_has_written_what_came_before) {
+  const RunId a = job_in_hand("a", {"0"});
+  const RunId b = begin("b");
+  const RunId waiting = begin("c");
+  put_work(waiting, "far");
+  const auto first = claim({"far"}, 1, seconds(30));
+  ASSERT_EQ(first.size(), 1u);
+  ASSERT_TRUE(commit(ReleaseWork{waiting, first[0].activity, first[0].token}).done());
+  const std::vector<Operation> group = {step_of(a, {1}, {"1"}), a_job("d", lane_),
+                                        ClaimWork{{Topic("far")}, 1, "w", seconds(30), lane_}, step_of(b, {}, {"2"}),
+                                        a_job("d", lane_)};
+  const auto outcomes = store_->commit(group);
+  ASSERT_TRUE(outcomes) << to_string(outcomes.error());
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ((*outcomes)[i].kind, OutcomeKind::committed) << i;
+  EXPECT_EQ((*outcomes)[4].kind, OutcomeKind::exists);
+  EXPECT_EQ((*outcomes)[4].run(), (*outcomes)[1].run());
+  ASSERT_EQ((*outcomes)[2].items().size(), 1u);
+  every_reader_sees({item_for(a, 2, "1"), item_for(b, 1, "2"), (*outcomes)[2].items()[0]});
+}
+
+// Jobs that have other work too: each bundle asks for it, and nothing is written before the end of the group for that.
+TEST_F(RedisHands, jobs_with_work_side_by_side_write_it_once_for_a_group) {
+  std::vector<Operation> group;
+  std::vector<core::WorkItem> expected;
+  for (int i = 0; i < 8; ++i) {
+    const RunId run = job_in_hand(format("a{}", i), {"1", "2"});
+    group.push_back(step_of(run, {1}, {"3"}));
+    expected.push_back(item_for(run, 2, "2"));
+    expected.push_back(item_for(run, 3, "3"));
+  }
+  shared_server().ask({"CONFIG", "RESETSTAT"});
+  const auto outcomes = store_->commit(group);
+  const std::string stats = shared_server().ask({"INFO", "commandstats"});
+  ASSERT_TRUE(outcomes);
+  for (const Outcome& outcome : *outcomes) EXPECT_EQ(outcome.kind, OutcomeKind::committed);
+  for (const char* command : {"zadd", "zrem"})
+    EXPECT_NE(stats.find(format("cmdstat_{}:calls=1,", command)), std::string::npos) << command << "\n" << stats;
+  every_reader_sees(expected);
+}
+
+TEST_F(RedisHands, a_closed_job_that_is_removed_leaves_none) {
+  const RunId run = job_in_hand("a", {long_input_});
+  core::Bundle bundle = bundle_for(run);
+  auto& head = std::get<core::JobHead>(bundle.head);
+  head.status = core::JobStatus::failed;
+  head.completions = 1;
+  ASSERT_EQ(commit(bundle).kind, OutcomeKind::committed);
+  ASSERT_TRUE(is_in_its_hash(run));
+  ASSERT_TRUE(commit(RemoveJob{run, Instant()}).done());
+  for (const std::string& name : {key("items"), key("places"), hash_of(run)})
+    EXPECT_EQ(shared_server().ask({"EXISTS", name}), "0") << name;
 }
 
 }  // namespace

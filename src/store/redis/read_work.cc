@@ -72,12 +72,21 @@ Result<Reader::Replies> Reader::read_hands(core::LaneId lane, std::span<const Re
   return ask(lane, commands);
 }
 
-// The items of a job that has changed since its place was read, in order.
-Result<std::vector<core::WorkItem>> Reader::read_work_of(RunId run) {
+namespace {
+void report(std::vector<Damaged>& damaged, RunId run, const Error& error) {
+  if (damaged.size() < pawl::limits::damaged_per_page_max) damaged.push_back({run, error.detail});
+}
+}  // namespace
+
+// The items of a job that has changed since its place was read, in order. One that cannot be read is reported: the rest
+// of the lane does not wait for it.
+Result<std::vector<core::WorkItem>> Reader::read_work_of(RunId run, std::vector<Damaged>& damaged) {
   const auto job = read_job(run);
-  if (!job) return job.error();
   std::vector<core::WorkItem> items;
-  if (*job)
+  if (!job && job.error().code != ErrorCode::corrupt) return job.error();
+  if (!job)
+    report(damaged, run, job.error());
+  else if (*job)
     for (const auto& [activity, item] : (*job)->state.work()) items.push_back(item);
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
   return items;
@@ -94,20 +103,20 @@ Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor aft
                                   {from, "+", format("{}", rows_max), format("{}", page_bytes), own});
     if (!reply) return reply.error();
     if (reply->list.empty()) break;
-    if (reply->list.back()[0].text != own) from = "(" + reply->list.back()[0].text;
-    own.clear();
     std::size_t bytes = 0;
     const std::span<const Reply> all(reply->list);
     for (std::size_t first = 0; first < all.size() && bytes < page_bytes; first += hands_at_once) {
       const auto rows = all.subspan(first, std::min(hands_at_once, all.size() - first));
       const auto hands = read_hands(lane, rows);
       if (!hands) return hands.error();
+      if (rows.back()[0].text != own) from = "(" + rows.back()[0].text;
+      own.clear();
       std::size_t next_hand = 0;
       for (const Reply& row : rows) {
         const RunId run = run_in(std::string_view(row[0].text).substr(0, run_digits));
         const Reply* hand = is_in_hand(row[0].text) ? &(*hands)[next_hand++] : nullptr;
         if (hand != nullptr && (*hand)[0].is_nil()) {
-          auto items = read_work_of(run);
+          auto items = read_work_of(run, page.damaged);
           if (!items) return items.error();
           for (core::WorkItem& one : *items)
             if (is_behind(after, one.run, one.activity)) page.push_back(std::move(one));
@@ -118,8 +127,8 @@ Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor aft
         if (item && !is_behind(after, item->run, item->activity)) continue;
         if (item)
           page.push_back(std::move(*item));
-        else if (page.damaged.size() < pawl::limits::damaged_per_page_max)
-          page.damaged.push_back({run, item.error().detail});
+        else
+          report(page.damaged, run, item.error());
       }
     }
   }
@@ -160,7 +169,7 @@ Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor a
       const Reply& row = (*rows)[i][0];
       if (row.is_nil()) {  // it was removed meanwhile; one in hand may have moved
         if (!is_in_hand(place)) continue;
-        const auto items = read_work_of(run);
+        const auto items = read_work_of(run, page.damaged);
         if (!items) return items.error();
         for (const core::WorkItem& item : *items)
           if (is_behind(after, item.run, item.activity)) page.push_back({item.run, item.activity, item.topic});
@@ -171,8 +180,8 @@ Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor a
       if (item && !is_behind(after, item->run, item->activity)) continue;
       if (item)
         page.push_back({item->run, item->activity, item->topic});
-      else if (page.damaged.size() < pawl::limits::damaged_per_page_max)
-        page.damaged.push_back({run, item.error().detail});
+      else
+        report(page.damaged, run, item.error());
     }
   }
   return page;

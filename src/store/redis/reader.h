@@ -74,7 +74,7 @@ class Reader {
 
   // Items that their owners have in hand: two fields of each job that one of these rows names.
   Result<Replies> read_hands(core::LaneId lane, std::span<const Reply> rows);
-  Result<std::vector<core::WorkItem>> read_work_of(RunId run);
+  Result<std::vector<core::WorkItem>> read_work_of(RunId run, std::vector<Damaged>& damaged);
 
   // Reads of a lane that lost its data fail.
   Status believe(core::LaneId lane, bool found) {

@@ -11,14 +11,15 @@ local set_words, drop_words, adds, drops
 -- The same for jobs: members of the list of jobs, names and their runs, and the last run.
 local job_adds, job_drops, name_sets = {}, {}, {}
 local new_jobs, moved_jobs, name_words, new_names, next_last_run
-local handed  -- members of sets that are in these lists, and were not there before
+local handed   -- members of sets that are in these lists, and were not there before
+local touched  -- jobs, as "<run>.", whose places are in these lists
 -- Of bundles: what those of the same shape have in common, as words. Most of a group have one or two, and the next
 -- groups have the same ones.
 local shapes, shapes_known = {}, 0
 local shapes_max = 256
 
 local function begin_call()
-  set_words, drop_words, adds, drops, handed = 0, 0, 0, 0, {}
+  set_words, drop_words, adds, drops, handed, touched = 0, 0, 0, 0, {}, {}
   new_jobs, moved_jobs, name_words, new_names, next_last_run = 0, 0, 0, {}, nil
 end
 
@@ -44,7 +45,7 @@ local function flush()
   end
   if moved_jobs > 0 then in_steps("ZREM", key.jobs, job_drops, moved_jobs) end
   if new_jobs > 0 then in_steps("ZADD", key.jobs, job_adds, new_jobs) end
-  moved_jobs, new_jobs, handed = 0, 0, {}
+  moved_jobs, new_jobs, handed, touched = 0, 0, {}, {}
   if name_words > 0 then
     in_steps("HSET", key.ids, name_sets, name_words)
     name_words, new_names = 0, {}
@@ -91,6 +92,7 @@ local function token_in(words)
 end
 
 -- "<run>." of the job that has this hash, as wide as in `places`.
+local width_of_marker = 21
 local function marker_of(hash)
   local run = string.match(hash, "%d+$")
   return string.rep("0", 20 - #run) .. run .. "."
@@ -110,7 +112,7 @@ local function hand_work(hash, words, input)
   end
   place_adds[adds + 1], place_adds[adds + 2] = "0", place
   adds = adds + 2
-  handed[place] = true
+  handed[place], touched[string.sub(place, 1, width_of_marker)] = true, true
   if items_read[place] ~= nil then items_read[place] = nil end
 end
 
@@ -118,13 +120,13 @@ local function mark(hash)
   local marker = marker_of(hash)
   place_adds[adds + 1], place_adds[adds + 2] = "0", marker
   adds = adds + 2
-  handed[marker] = true
+  handed[marker], touched[marker] = true, true
 end
 local function unmark(hash)
   local marker = marker_of(hash)
   if handed[marker] then flush() end
   drops = drops + 1
-  place_drops[drops] = marker
+  place_drops[drops], touched[marker] = marker, true
 end
 
 local width_of_number = 16
@@ -136,18 +138,18 @@ local function has_input_in_hand(words) return string.match(words, "^%S+ %S+ %S+
 
 -- Whether a job has no more items than these.
 local function has_only(hash, count)
-  if adds > 0 or drops > 0 then flush() end
   local marker = marker_of(hash)
+  if touched[marker] then flush() end
   return #call("ZRANGE", key.places, "(" .. marker, "(" .. string.sub(marker, 1, 20) .. "/", "BYLEX", "LIMIT", 0, count + 1) <= count
 end
 
 -- Moves it from the job's hash to where all other work is. That changes where it is and not what it is, so it may be done
--- before an operation's last check.
+-- before an operation's last check. A damaged one stays where it is: who reads its job is told.
 local function lay_down(hash)
   local words = call("HGET", hash, "w")
-  if not words then return false end
+  local number, activity, where, others, input = string.match(words or "", "^(%d+) (%d+) %d+ (%S) ([^\n]*)\n?(.*)$")
+  if not number then return false end
   flush()
-  local number, activity, where, others, input = string.match(words, "^(%S+) (%S+) %S+ (%S) ([^\n]*)\n?(.*)$")
   local place = place_of(hash, activity)
   call("HSET", key.items, place, number .. " " .. others)
   if where == "i" then input = call("HGET", hash, "w:in") end
@@ -167,7 +169,7 @@ local function drop_work(place, words)
   local n = drop_words
   item_drops[n + 1], item_drops[n + 2], item_drops[n + 3] = place, place .. ":input", place .. ":progress"
   drop_words, drops = n + 3, drops + 1
-  place_drops[drops] = place
+  place_drops[drops], touched[string.sub(place, 1, width_of_marker)] = place, true
   items_read[place] = false
 end
 
@@ -393,7 +395,8 @@ local function step(shape)
   if refusal then return refusal end
 
   -- Whether the work that it puts is the only one of its job, and so goes into its hash.
-  local alone = shape.hands == 1 and (freed or not in_hand and (shape.first > 0 or has_only(hash, endings / 2)))
+  local alone = shape.hands == 1 and not moves_work and
+                (freed or not in_hand and (shape.first > 0 or has_only(hash, endings / 2)))
 
   if shape.first == takes_start then kept_start = nil end
   for i = 1, shape.moved do call("HINCRBY", hash, ARGV[moved_at + i], shape.deltas[i]) end

@@ -145,8 +145,9 @@ function work.places_of(of)
   local function places() return call("ZRANGE", key.places, "[" .. first .. ".", "(" .. first .. "/", "BYLEX") end
   local list = places()
   if list[1] ~= first .. "." then return list end
-  lay_down(of.hash)
-  return places()
+  if lay_down(of.hash) then return places() end
+  table.remove(list, 1)
+  return list
 end
 
 -- An item in the form of an answer.

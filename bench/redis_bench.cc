@@ -2,7 +2,7 @@
 // fields by hand, measured at the same time; the memory of a job; the time of one step.
 //
 //   redis_bench [--jobs N] [--lanes N] [--group N] [--rounds N] [--sleeping N] [--dir DIR] [--only
-//   rates|cluster|one|memory|sleeping] redis_bench --only profile [--concurrent N] [--fsync always|everysec]
+//   rates|cluster|one|memory|sleeping] redis_bench --only profile [--concurrent N] [--width N] [--fsync always|everysec]
 //   [--connections N] [--jobs N] [--lanes N] [--dir DIR]
 //
 // Starts new servers in DIR. `--only sleeping --sleeping 1000000` is the million of docs/REDIS.md. The profile is one
@@ -35,6 +35,7 @@ struct Settings {
   std::string appendfsync = "always";  // of the profile
   std::uint32_t concurrent = 2'000;
   std::uint32_t connections = 0;
+  std::uint32_t width = 0;  // of the profile: workers side by side
   bool does(const char* part) const { return only.empty() || only == part; }
 };
 
@@ -62,6 +63,8 @@ Settings parse(int argc, char** argv) {
       settings.appendfsync = value;
     else if (flag == "--connections")
       settings.connections = number;
+    else if (flag == "--width")
+      settings.width = number;
     else if (flag == "--concurrent")
       settings.concurrent = number;
     else {
@@ -165,8 +168,8 @@ std::string memory(const Settings& settings) {
 
 std::string profile(const Settings& settings) {
   const RedisServer server(settings.dir, settings.appendfsync, RedisServer::Kind::alone);
-  const JobsFigure figure =
-      run_jobs(server.url(), &server, {settings.jobs, settings.concurrent, settings.lanes, settings.connections});
+  const JobsSettings jobs{settings.jobs, settings.concurrent, settings.lanes, settings.connections, settings.width};
+  const JobsFigure figure = run_jobs(server.url(), &server, jobs);
   return fmt::format("{{\"activities_per_second\": {:.0f}, {}}}", figure.activities_per_second, costs_of(figure));
 }
 

@@ -131,7 +131,9 @@ double bytes_per_job(const RedisServer& server, std::uint32_t jobs, std::uint32_
 JobsFigure run_jobs(const std::string& url, const RedisServer* server, const JobsSettings& settings) {
   Opened opened = open_runtime(url, settings.lanes, settings.connections);
   Runtime& runtime = *opened.runtime;
-  must(runtime.deploy(chain(activities_per_job)));
+  const bool is_wide = settings.width != 0;
+  const std::string graph = is_wide ? "fan" : "chain";
+  must(runtime.deploy(is_wide ? fan_out(settings.width) : chain(activities_per_job)));
   const Payload output(std::string(200, 'x'));
   must(runtime.serve("noop", [&](Work&) { return Reply::success(output); }));
   std::mutex mutex;
@@ -140,7 +142,7 @@ JobsFigure run_jobs(const std::string& url, const RedisServer* server, const Job
   std::uint32_t closed = 0;
   const std::function<void()> submit_next = [&] {  // REQUIRES: mutex held
     if (submitted >= settings.jobs) return;
-    runtime.start_async("chain", Payload("{}"), {.id = name_of(submitted++)},
+    runtime.start_async(graph, Payload("{}"), {.id = name_of(submitted++)},
                         [](Result<Job<>> result) { must(std::move(result)); });
   };
   runtime
@@ -162,7 +164,7 @@ JobsFigure run_jobs(const std::string& url, const RedisServer* server, const Job
   for (std::uint32_t i = 0; i < settings.concurrent; ++i) submit_next();
   changed.wait(lock, [&] { return closed == settings.jobs; });
   lock.unlock();
-  const double activities = settings.jobs * activities_per_job;
+  const double activities = settings.jobs * (is_wide ? settings.width : activities_per_job);
   JobsFigure figure;
   figure.activities_per_second = activities / seconds_since(begin);
   figure.our_cpu_us = (our_cpu() - cpu_before) / activities * 1e6;

@@ -16,6 +16,7 @@ struct JobsSettings {
   std::uint32_t concurrent = 0;
   std::uint32_t lanes = 0;        // 0: the default of the store
   std::uint32_t connections = 0;  // 0: the default of the store
+  std::uint32_t width = 0;        // so many workers side by side; 0: activities_per_job one after the other
 };
 
 struct JobsFigure {

@@ -1,5 +1,7 @@
 // Work that the lane's owner has in hand is in its job's hash while it is the only one of the job. Whoever reads or
 // changes it does not notice.
+#include <numeric>
+
 #include "store/read.h"
 #include "store/redis/bench_test.h"
 
@@ -38,8 +40,9 @@ class RedisHands : public OwnStore {
   core::Bundle step_of(RunId run, const std::vector<std::uint32_t>& ended, const std::vector<std::string>& inputs) {
     core::Bundle bundle = bundle_for(run);
     auto& head = std::get<core::JobHead>(bundle.head);
+    const StoredJob stored = job(run);
     for (const std::uint32_t seq : ended) {
-      core::Activity after = *job(run).state.find(core::ActivitySeq(seq));
+      core::Activity after = *stored.state.find(core::ActivitySeq(seq));
       const auto before = after.ledger;
       after.ledger = *ledger::ActivityLedger::decode(1'111'000'000'001);
       after.status = core::ActivityStatus::completed;
@@ -394,6 +397,22 @@ TEST_F(RedisHands, jobs_with_work_side_by_side_write_it_once_for_a_group) {
   for (const char* command : {"zadd", "zrem"})
     EXPECT_NE(stats.find(format("cmdstat_{}:calls=1,", command)), std::string::npos) << command << "\n" << stats;
   every_reader_sees(expected);
+}
+
+// A fan-out ends much of its work in one bundle.
+TEST_F(RedisHands, what_a_bundle_ends_together_is_read_together) {
+  constexpr std::uint32_t width = 1'100;  // more than one command takes
+  const RunId run = job_in_hand("a", std::vector<std::string>(width, "1"));
+  std::vector<std::uint32_t> all(width - 1);
+  std::iota(all.begin(), all.end(), 1);
+  core::Bundle end = step_of(run, all, {});
+  core::Bundle wrong = end;
+  std::get<core::DropWork>(wrong.writes.back()).token = core::WorkToken(7);
+  EXPECT_EQ(commit(wrong).kind, OutcomeKind::conflict);
+  shared_server().ask({"CONFIG", "RESETSTAT"});
+  EXPECT_EQ(commit(end).kind, OutcomeKind::committed);
+  EXPECT_EQ(shared_server().ask({"INFO", "commandstats"}).find("cmdstat_hget:"), std::string::npos);
+  every_reader_sees({item_for(run, width, "1")});
 }
 
 TEST_F(RedisHands, a_closed_job_that_is_removed_leaves_none) {

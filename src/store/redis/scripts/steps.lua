@@ -81,6 +81,19 @@ local function find_item(place)
   return call("HGET", key.items, place)
 end
 
+-- Several items of one job: a call reads them all. `marker`: "<run>.".
+local function find_items(marker, places, count)
+  if count == 1 then return {find_item(places[1])} end
+  if touched[marker] then flush() end
+  local found = {}
+  for first = 1, count, unpacked_max do
+    local last = math.min(first + unpacked_max - 1, count)
+    local stored = call("HMGET", key.items, unpack(places, first, last))
+    for i = first, last do found[i] = stored[i - first + 1] end
+  end
+  return found
+end
+
 -- After its number and its place in order, which have a fixed width: "-": it cannot be claimed, "0": it has no wake-up
 -- time.
 local function is_in_no_line(words) return string.sub(words, 28, 32) == " - 0 " end
@@ -97,7 +110,8 @@ local function marker_of(hash)
   local run = string.match(hash, "%d+$")
   return string.rep("0", 20 - #run) .. run .. "."
 end
-local function place_of(hash, activity) return marker_of(hash) .. string.rep("0", 10 - #activity) .. activity end
+local function place_behind(marker, activity) return marker .. string.rep("0", 10 - #activity) .. activity end
+local function place_of(hash, activity) return place_behind(marker_of(hash), activity) end
 
 -- `words`: as in `w`, without the number.
 local function hand_work(hash, words, input)
@@ -357,17 +371,25 @@ local function step(shape)
   -- Others may claim an item between two bundles, so a changed token is a race and not a mistake. A bundle may claim
   -- the work it puts; its engine may not know yet that the topic is paused.
   local freed, ending, endings = false, nil, 0
+  local places, tokens_of, marker, looked = nil, nil, nil, 0
   for i = tokens_at + 1, tokens_at + shape.ended do
     if is_in_hand(in_hand, ARGV[i]) then
       freed = true
     else
+      if not places then places, tokens_of, marker = {}, {}, marker_of(hash) end
       local activity, token = string.match(ARGV[i], "^(%d+) (%d*)")
-      local place = place_of(hash, activity)
-      local words = find_item(place)
-      if token ~= "" and (not words or token_in(words) ~= token) then return stale(place) end
+      looked = looked + 1
+      places[looked], tokens_of[looked] = place_behind(marker, activity), token
+    end
+  end
+  if places then
+    ending = {}
+    local found = find_items(marker, places, looked)
+    for i = 1, looked do
+      local words, token = found[i], tokens_of[i]
+      if token ~= "" and (not words or token_in(words) ~= token) then return stale(places[i]) end
       if words then
-        ending = ending or {}
-        ending[endings + 1], ending[endings + 2] = place, words
+        ending[endings + 1], ending[endings + 2] = places[i], words
         endings = endings + 2
       end
     end

@@ -85,36 +85,16 @@ double resident_mb() {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-std::int64_t wall() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // Submits jobs without waiting for each; at most two thousand are in progress.
 class Submitter {
  public:
   explicit Submitter(pawl::Runtime& runtime) : runtime_(runtime) {}
   void submit(const std::string& graph, std::string id, pawl::Duration delay) {
-    wait_for_room();
-    start(graph, std::move(id), delay);
-  }
-  // `due`: microseconds of the wall clock.
-  void submit_for(const std::string& graph, std::string id, std::int64_t due) {
-    wait_for_room();
-    start(graph, std::move(id), pawl::Duration(due - wall()));
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return under_way_ == 0; });
-  }
-
- private:
-  void wait_for_room() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return under_way_ < 2000; });
-    ++under_way_;
-  }
-  void start(const std::string& graph, std::string id, pawl::Duration delay) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return under_way_ < 2000; });
+      ++under_way_;
+    }
     runtime_.start_async(graph, pawl::Payload("{}"), {.id = std::move(id), .delay = delay},
                          [this](pawl::Result<pawl::Job<>> result) {
                            must(std::move(result));
@@ -123,7 +103,12 @@ class Submitter {
                            changed_.notify_one();
                          });
   }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return under_way_ == 0; });
+  }
 
+ private:
   pawl::Runtime& runtime_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -191,6 +176,11 @@ double at(const std::vector<double>& sorted, double share) {
   return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(share * static_cast<double>(sorted.size())))];
 }
 
+std::int64_t wall() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 // Jobs that are due at given times, and how late each of them began: its first step is committed then.
 class Punctuality {
  public:
@@ -219,7 +209,7 @@ class Punctuality {
     }
     Submitter submitter(runtime_);
     for (std::size_t i = 0; i < due.size(); ++i)
-      submitter.submit_for("later", fmt::format("{}-{}", name, i), due[i]);
+      submitter.submit("later", fmt::format("{}-{}", name, i), pawl::Duration(due[i] - wall()));
     submitter.wait();
     for (;;) {
       std::this_thread::sleep_for(10ms);

@@ -47,11 +47,8 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
                        std::move(request.input),
                        now,
                        request.reuse};
-  const Duration waited =
-      request.asked_at.count() == 0 ? Duration{0} : std::max(p.clock.monotonic() - request.asked_at, Duration{0});
-  const Instant asked = now - waited;
-  if (request.delay.count() != 0) submit.start_at = asked + request.delay;
-  if (request.end_within.count() != 0) submit.deadline = asked + request.delay + request.end_within;
+  if (request.delay.count() != 0) submit.start_at = now + request.delay;
+  if (request.end_within.count() != 0) submit.deadline = now + request.delay + request.end_within;
   submit.keep = request.keep;
   submit.priority = request.priority;
   submit.secret = request.secret;

@@ -55,23 +55,6 @@ TEST_F(EngineSubmit, is_one_commit_with_the_first_step) {
   EXPECT_EQ(bench_.state("a").job.status, core::JobStatus::completed);
 }
 
-// The caller's command may wait in the queue.
-TEST_F(EngineSubmit, a_delay_and_a_deadline_count_from_the_call) {
-  SubmitRequest request{default_namespace(), JobId("later"), GraphName("one"), "{}", core::JobSecret(core::Guid{2, 1})};
-  request.delay = std::chrono::seconds(5);
-  request.end_within = std::chrono::seconds(7);
-  request.asked_at = bench_.clock.monotonic();
-  const Instant asked = bench_.clock.now();
-  bench_.clock.advance(std::chrono::seconds(2));
-  bench_.engine->submit(std::move(request), 1);
-  Group group = next_group();
-  const auto* submit = std::get_if<store::Submit>(&group.operations.at(0));
-  ASSERT_NE(submit, nullptr);
-  EXPECT_EQ(submit->start_at, asked + std::chrono::seconds(5));
-  EXPECT_EQ(submit->deadline, asked + std::chrono::seconds(12));
-  commit(std::move(group));
-}
-
 TEST_F(EngineSubmit, of_an_id_that_is_taken_leaves_nothing_behind) {
   bench_.submit("before-1", "one");
   Group group = next_group();

@@ -33,9 +33,6 @@ struct SubmitRequest {
   std::int32_t priority = 0;
   std::optional<core::GraphRef> version;  // none: the newest of its name
   RunId follows{0};                       // store::Submit
-  // When the caller asked (Clock::monotonic): its delay and its deadline begin then, although it waited in the queue of
-  // commands. 0: now.
-  Duration asked_at{0};
 };
 // A submit that somebody else composed.
 inline SubmitRequest request_of(store::Submit submit) {

@@ -128,7 +128,6 @@ void LocalRuntime::submit_prepared(JobRequest& request, const core::GraphRef& ve
                     core::JobSecret(core::Guid{secret->high, secret->low}), store_reuse(options.reuse), options.delay,
                     options.end_within, options.keep, options.priority, version},
       done};
-  command.request.asked_at = clock_.monotonic();
   if (options.reuse == IdReuse::reject)
     command.done = [done, id = options.id](Result<Submission> result) {
       if (result && !result->created) return done(taken(id, result->run));

@@ -99,7 +99,7 @@ void Alarms::look_ahead(OwnedLane& lane, std::size_t& left) {
 
 // What is at hand for a later time must not displace what is used now.
 bool Alarms::may_look_ahead() const {
-  return !parts_.stopping && parts_.may_find_more() && parts_.loader.may_read_page() &&
+  return parts_.options.looks_ahead && !parts_.stopping && parts_.may_find_more() && parts_.loader.may_read_page() &&
          parts_.jobs.idle_bytes() < parts_.options.bytes_max.hot_jobs / 2 &&
          parts_.jobs.size() < parts_.options.hot_jobs_max / 2;
 }

@@ -156,6 +156,7 @@ struct EngineOptions {
   // everything. Not needed where the notification is part of the commit.
   bool looks_with_renewals = true;
   bool reads_later = false;  // the store is remote: reads are sent in batches (Engine::take_reads)
+  bool looks_ahead = true;   // reads jobs before their timers are due (Alarms::look_ahead)
 };
 
 }  // namespace pawl::runtime

@@ -44,6 +44,7 @@ void Driver::boot() {
   runtime::EngineOptions options;
   options.name = "test";  // the same after every restart, so the lane is free as soon as the process is gone
   options.seed = Random::mix(options_.seed) + life_;
+  options.looks_ahead = false;  // a read takes no time here, and a test that asks what is due means the timer
   options.fusion = options_.fusion ? core::Fusion::on : core::Fusion::off;
   engine_ = std::make_unique<runtime::Engine>(options, pool_, store_, clock_, graphs_,
                                               static_cast<runtime::EngineEvents&>(*this));

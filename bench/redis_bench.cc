@@ -1,9 +1,10 @@
 // The Redis store: worker activities per second of 10-step jobs, beside a loop over the server that writes the same
 // fields by hand, measured at the same time; the memory of a job; the time of one step.
 //
-//   redis_bench [--jobs N] [--lanes N] [--group N] [--rounds N] [--sleeping N] [--dir DIR] [--only
-//   rates|cluster|one|memory|sleeping] redis_bench --only profile [--concurrent N] [--width N] [--fsync always|everysec]
-//   [--connections N] [--jobs N] [--lanes N] [--dir DIR]
+//   redis_bench [--jobs N] [--lanes N] [--group N] [--rounds N] [--sleeping N] [--dir DIR]
+//     [--only rates|cluster|one|memory|sleeping]
+//   redis_bench --only profile [--concurrent N] [--width N] [--fsync always|everysec] [--connections N] [--jobs N]
+//     [--lanes N] [--dir DIR]
 //
 // Starts new servers in DIR. `--only sleeping --sleeping 1000000` is the million of docs/REDIS.md. The profile is one
 // measurement alone, to be observed with other tools. Prints one JSON object.

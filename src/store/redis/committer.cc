@@ -134,9 +134,9 @@ Status Committer::learn_layout(Status status) {
   return status;
 }
 
-// The layout is in the catalogue, which may be on another server than the lane. So it is read before a lane is taken, and
-// with each operation of the catalogue; an engine makes one of those in each third of its lease. Once it is too new,
-// nothing more is written, and it is read again each time.
+// The layout is in the catalogue, which may be on another server than the lane. So it is read before a lane is taken,
+// and with each operation of the catalogue; an engine makes one of those in each third of its lease. Once it is too
+// new, nothing more is written, and it is read again each time.
 Status Committer::look_at_layout(std::span<const Operation> group) {
   const bool matters = !check_known_layout() || std::any_of(group.begin(), group.end(), [&](const Operation& one) {
     return std::holds_alternative<AcquireLane>(one) || (plain_ && domain_of(one).kind == Domain::Kind::catalogue);

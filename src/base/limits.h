@@ -95,11 +95,10 @@ inline constexpr std::size_t due_page_rows = 1024;              // of what is du
 inline constexpr std::size_t due_per_turn_max = 256;            // of it served in one turn, over all lanes
 inline constexpr std::size_t due_entries_max = 16'384;          // of it in memory, over all lanes of a pool,
 inline constexpr std::size_t due_entries_of_lane_min = 4096;    // but of each lane at least as many
-// Jobs whose timers are due within this time are read before, to be at hand; as many in one turn.
-inline constexpr std::chrono::milliseconds ahead_at_least{500};
-inline constexpr std::size_t ahead_per_turn_max = 64;
-inline constexpr std::size_t due_at_hand_max = 16'384;  // timers that have their turn before later replies
 inline constexpr std::size_t due_reminders_max = 100'000;       // and second times of one item
+inline constexpr std::size_t due_at_hand_max = 16'384;          // timers that have their turn before later replies
+inline constexpr std::chrono::milliseconds ahead_at_least{500};  // jobs are read so long before their timers are due,
+inline constexpr std::size_t ahead_per_turn_max = 64;            // this many in one turn
 inline constexpr std::size_t retention_batch_jobs = 100;        // removed in one commit by the rules of retention,
 inline constexpr std::chrono::milliseconds retention_rest{20};  // then it rests;
 inline constexpr std::size_t retention_page_rows = 1000;        // ended jobs that it reads at once

@@ -21,7 +21,7 @@ template <class T>
 class CommandQueue {
  public:
   // Called by who pushes while the owner is in lend(), once for all values that wait: another thread does the owner's
-  // work, and the owner sleeps on. False: none can, and the owner is woken. REQUIRES: set before the first push.
+  // work, and the owner sleeps on. False: none can, and the owner is woken. REQUIRES: set before the first lend().
   void set_stand_in(std::function<bool()> call) { stand_in_ = std::move(call); }
 
   void push(T value) {

@@ -8,8 +8,8 @@
 //   MailboxWriter   mailboxes                            LabelWriter    labels, measures, announcements
 //   RemovalWriter   the removal of jobs                  AppWriter      deployed apps
 //   SignalIdWriter  signals that are remembered          DuplexWriter   all writes of collation duplex
-//   EngineWriter    engines that share a pool         InputWriter    where inputs are stored
-//   PackWriter      compressed payloads of ended jobs
+//   EngineWriter    engines that share a pool            InputWriter    where inputs are stored
+//   PackWriter      compressed payloads of ended jobs    WorkList       which work items wait for a worker
 //
 // What is read from a row is valid for one transaction and dropped with it. One thread at a time (Store::commit's
 // rule).
